@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/checkpoint.hpp"
 #include "checkpoint/found_files.hpp"
-#include "checkpoint/readable.hpp"
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
 #include "cli/layout_text.hpp"
@@ -25,6 +27,26 @@
 namespace ckpt::cli {
 
 namespace {
+
+/// As `resolve`, but leaves out the arrays that cannot be read (StoredArray::refusal), which have no shape: for showing
+/// what is there, not for moving it.
+Resolved resolve_readable(const Checkpoint& checkpoint, const ExpectedShape& expected) {
+  std::set<std::string> unreadable = unreadable_names(checkpoint.layout(), checkpoint.holdings());
+  std::set<std::string> contradicted;
+  std::set<std::string> reasons;
+  for (const auto& [name, why] : checkpoint.contradictions()) {
+    contradicted.insert(name);
+    reasons.insert(why.what());
+  }
+  unreadable.insert(contradicted.begin(), contradicted.end());
+  if (unreadable.empty()) return resolve(checkpoint, {}, expected);
+  Resolved resolved = resolve(
+      checkpoint, [&](const std::string& name) { return !unreadable.contains(name); }, expected);
+  if (!contradicted.empty())
+    resolved.warnings.push_back("not shown: " + join({contradicted.begin(), contradicted.end()}, 4) + "; " +
+                                join({reasons.begin(), reasons.end()}, 3));
+  return resolved;
+}
 
 Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expected, SourceStore& store) {
   const auto alone = solo();
@@ -66,7 +88,7 @@ void keep_asked_for(Inspection& inspection, const std::vector<Pattern>& patterns
 
 Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, const ExpectedTensors& expected,
                    const std::vector<Pattern>& patterns, SourceStore& store) {
-  Inspection inspection{options.path, survey(found), std::nullopt, {}, false, {}};
+  Inspection inspection{.path = options.path, .survey = survey(found)};
   if (found.checkpoint) {
     inspection.placement = placement_of(*found.checkpoint, expected, store);
     inspection.logical = logical_view(*inspection.placement);
@@ -232,7 +254,11 @@ int run_inspect_program(const Manual& manual, int argc, char** argv) {
       return 0;
     }
     if (options.draft)
-      return run_draft({options.path, options.mesh, options.expectation, options.allow_external, options.number_types},
+      return run_draft({.path = options.path,
+                        .mesh = options.mesh,
+                        .expectation = options.expectation,
+                        .allow_external = options.allow_external,
+                        .number_types = options.number_types},
                        processes);
     run_inspection(options, processes);
     return 0;

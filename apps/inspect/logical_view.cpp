@@ -68,9 +68,15 @@ std::vector<LogicalParameter> logical_view(const Placement& placement) {
   std::vector<LogicalParameter> view;
   for (ParameterId id = 0; id < placement.tensors().size(); ++id) {
     const Tensor& tensor = placement.tensors()[id];
-    view.push_back({id, tensor.name, placement.arrays()[placement.array_of(id)].name, tensor.dtype.name, tensor.shape,
-                    tensor.bytes(), placement.copies(id), rule_as(placement, id, with_all_patterns),
-                    stored_shapes(placement, placement.array_of(id), by_card)});
+    view.push_back({.id = id,
+                    .name = tensor.name,
+                    .stored_name = placement.arrays()[placement.array_of(id)].name,
+                    .dtype = tensor.dtype.name,
+                    .shape = tensor.shape,
+                    .bytes = tensor.bytes(),
+                    .copies = placement.copies(id),
+                    .rule = rule_as(placement, id, with_all_patterns),
+                    .stored = stored_shapes(placement, placement.array_of(id), by_card)});
   }
   std::sort(view.begin(), view.end(),
             [](const LogicalParameter& a, const LogicalParameter& b) { return natural_less(a.name, b.name); });

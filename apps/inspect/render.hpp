@@ -15,10 +15,10 @@ namespace ckpt::cli {
 struct Inspection {
   std::string path;
   Survey survey;
-  std::optional<Placement> placement;     ///< with a layout
-  std::vector<LogicalParameter> logical;  ///< with a layout; else empty
-  bool with_boxes = false;                ///< parameters were asked for by name: show which card holds which box
-  std::vector<TableView> tables;          ///< with a layout that has tables
+  std::optional<Placement> placement = {};     ///< with a layout
+  std::vector<LogicalParameter> logical = {};  ///< with a layout; else empty
+  bool with_boxes = false;                     ///< parameters were asked for by name: show which card holds which box
+  std::vector<TableView> tables = {};          ///< with a layout that has tables
 };
 
 /// Renders tables, with lines of at most `width` characters if there is a width.

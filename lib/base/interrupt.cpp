@@ -45,4 +45,8 @@ void check_interrupt() {
   }
 }
 
+bool is_interrupted() noexcept {
+  return recorded.load(std::memory_order_relaxed) != 0;
+}
+
 }  // namespace ckpt

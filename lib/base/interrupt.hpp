@@ -10,4 +10,7 @@ void watch_interrupts();
 /// and not after the output is published.
 void check_interrupt();
 
+/// Returns whether a signal has been recorded.
+bool is_interrupted() noexcept;
+
 }  // namespace ckpt

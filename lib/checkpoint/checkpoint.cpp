@@ -10,7 +10,6 @@
 #include "base/text.hpp"
 #include "checkpoint/card_views.hpp"
 #include "checkpoint/file_views.hpp"
-#include "checkpoint/first_copies.hpp"
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/kept_replicas.hpp"
 #include "checkpoint/lost_files.hpp"
@@ -19,11 +18,64 @@
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/surroundings.hpp"
 #include "checkpoint/whole_tensors.hpp"
+#include "layout/language/layout.hpp"
+#include "layout/names/literal.hpp"
+#include "layout/names/naming.hpp"
+#include "layout/names/pattern.hpp"
 #include "store/dcp/dcp_directory.hpp"
+#include "tensor/stored_array.hpp"
 
 namespace ckpt {
 
 namespace {
+
+/// The parameters' names in the form that rules use.
+std::set<std::string> names_held(const Naming& naming, const std::vector<Holding>& holdings) {
+  std::set<std::string> names;
+  for (const Holding& holding : holdings)
+    for (const StoredArray& array : *holding) names.insert(naming.renamed(array.name));
+  return names;
+}
+
+/// Changes a layout so that, for parameters whose names match, only the lowest card's copy counts; all else stays as it
+/// was. `holdings`: what each card holds, by position. Warns of patterns that match none.
+Layout with_first_copies(Layout layout, const std::vector<Holding>& holdings, const std::vector<Pattern>& names) {
+  const Naming naming(layout);
+  std::vector<bool> has_matched(names.size(), false);
+  std::vector<Rule> rules;
+  std::set<std::size_t> parted;  // rules from which some names have moved to their own rule
+  std::set<std::size_t> in_use;
+  for (const std::string& name : names_held(naming, holdings)) {
+    const auto decision = naming.decide(name);
+    if (!decision) continue;
+    bool is_meant = false;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (names[i].matches(name)) is_meant = has_matched[i] = true;
+    (is_meant ? parted : in_use).insert(decision->rules.begin(), decision->rules.end());
+    if (!is_meant) continue;
+    Rule rule;
+    rule.names.emplace_back(literal(name));
+    rule.keys = decision->keys;
+    rule.keys.replicas = Replicas::first;
+    rules.push_back(std::move(rule));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!has_matched[i])
+      spdlog::warn("no parameter has a name that matches '{}': no copies of any may differ for it", names[i].text());
+  for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
+    Rule& rule = layout.parameters[i];
+    if (parted.contains(i) && !in_use.contains(i)) continue;
+    if (parted.contains(i))  // a pattern whose name has its own rule now would match nothing
+      std::erase_if(rule.names, [&](const Pattern& pattern) {
+        return pattern.is_plain() && std::any_of(rules.begin(), rules.end(), [&](const Rule& own) {
+                 return own.names.front().text() == pattern.text();
+               });
+      });
+    rules.push_back(std::move(rule));
+  }
+  layout.parameters = std::move(rules);
+  return layout;
+}
 
 /// Describes a symbolic link that leads nowhere; returns nothing for any other path.
 std::optional<std::string> dangling(const std::filesystem::path& path) {
@@ -225,14 +277,16 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
   std::set<std::string> named;
   for (const auto& [name, file] : known)
-    if (!file.catalog.schema) named.insert(file.path);  // lost, which its index says
-  std::set<std::string> endings;                        // beyond the known formats'
+    if (!file.catalog) named.insert(file.path);  // lost, which its index says
+  std::set<std::string> endings;                 // beyond the known formats'
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);
     endings.insert(file_path(file).extension().string());
   }
   if (endings.contains(torch::dcp_ending)) named.insert(torch::torch_dist_tree);
-  const std::vector<std::string> others = files_passed_over(path_, named, endings, store);
+  std::vector<std::string> others;
+  for (const PassedOver& other : files_passed_over(path_, named, endings, store))
+    others.push_back(other.what.empty() ? other.name : other.name + " (" + other.what + ")");
   if (!others.empty())
     spdlog::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
 }

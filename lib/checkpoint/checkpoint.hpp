@@ -26,10 +26,10 @@ struct CheckpointPlace {
   unsigned threads = 0;          ///< that read text files, if it has any; 0: a share of the node's cores
 };
 
-/// A file whose metadata is known before the file is looked for; without a schema, one that is named and lost.
+/// A file whose metadata is known before the file is looked for.
 struct KnownFile {
-  std::string path;  ///< relative to the checkpoint's directory
-  FileCatalog catalog;
+  std::string path;                    ///< relative to the checkpoint's directory
+  std::optional<FileCatalog> catalog;  ///< nothing: an index names the file, which is lost
 };
 /// Keyed by the names that the checkpoint's layout gives the files.
 using KnownFiles = std::map<std::string, KnownFile>;

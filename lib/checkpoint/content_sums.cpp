@@ -6,7 +6,6 @@
 #include "base/buffer.hpp"
 #include "base/error.hpp"
 #include "base/workers.hpp"
-#include "checkpoint/sum_ahead.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {

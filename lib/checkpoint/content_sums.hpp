@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/lease.hpp"
 #include "layout/names/file_table.hpp"
 #include "plan/chunk_sequence.hpp"
 #include "processes/communicator.hpp"
@@ -81,5 +82,15 @@ using ReadChunk = std::function<bool(const Chunk&, std::span<std::byte>)>;
 
 /// Sums each of these chunks that `read` supplies; several threads call `read`.
 void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums);
+
+/// How to read a chunk's data before its turn, as far as there is room for it.
+struct ReadingAhead {
+  std::function<bool()> has_room;
+  std::function<void(const Chunk&, Lease&)> begin;
+};
+
+/// As sum_chunks, for chunks whose data is read before their turn.
+void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums,
+                const ReadingAhead& ahead);
 
 }  // namespace ckpt

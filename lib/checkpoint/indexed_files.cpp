@@ -305,7 +305,7 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
   });
   for (std::size_t i = 0; i < files.size(); ++i) seen.known.emplace(files[i], KnownFile{files[i], catalogs[i]});
   for (const auto& [file, why] : lost)
-    seen.known.emplace(file, KnownFile{file, {}});  // named, though not in the layout
+    seen.known.emplace(file, KnownFile{file, std::nullopt});  // named, though not in the layout
   return seen;
 }
 

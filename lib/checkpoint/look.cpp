@@ -162,7 +162,7 @@ Look look(const CheckpointPlace& place, SourceStore& store, Communicator& proces
       seen.beside = std::move(described->beside);
       seen.masters = std::move(described->masters);
       if (given == nullptr)
-        for (auto& [name, file] : seen.known) refuse_flat_parameters(file.catalog, &*seen.layout);
+        for (auto& [name, file] : seen.known) refuse_flat_parameters(*file.catalog, &*seen.layout);
       if (!place.layout || seen.is_completed) seen.elsewhere = std::move(described->elsewhere);
     }
   }

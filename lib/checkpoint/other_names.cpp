@@ -1,12 +1,11 @@
 #include "checkpoint/other_names.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <set>
 #include <system_error>
 #include <vector>
 
-#include "base/text.hpp"
+#include "checkpoint/surroundings.hpp"
 #include "layout/names/name_groups.hpp"
 #include "store/stores.hpp"
 
@@ -19,14 +18,13 @@ namespace fs = std::filesystem;
 /// The files directly in a directory that have a checkpoint format's ending.
 std::vector<std::string> named_as_checkpoints(const fs::path& directory) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
+  for (const fs::path& entry : sorted_entries(directory)) {
+    const std::string name = entry.filename().string();
     std::error_code none;
     const bool is_plain = name.find_first_of("{}*") == std::string::npos;
-    if (is_plain && format_by_ending(formats(), name) != nullptr && it->is_regular_file(none)) names.push_back(name);
+    if (is_plain && format_by_ending(formats(), name) != nullptr && fs::is_regular_file(entry, none))
+      names.push_back(name);
   }
-  std::sort(names.begin(), names.end(), natural_less);
   return names;
 }
 

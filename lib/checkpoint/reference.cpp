@@ -20,6 +20,8 @@ namespace ckpt {
 
 namespace {
 
+constexpr std::size_t scratch_bytes = 256UL << 10;
+
 /// Far above any index; a larger file is data given by mistake, which must not be read into memory.
 constexpr std::uint64_t most_json_bytes = 256ULL << 20;
 
@@ -103,6 +105,20 @@ std::optional<std::size_t> Reference::find(const std::string& name) const {
                                       [](const Tensor& tensor, const std::string& key) { return tensor.name < key; });
   if (found == tensors_.end() || found->name != name) return std::nullopt;
   return static_cast<std::size_t>(found - tensors_.begin());
+}
+
+ReferenceReader::ReferenceReader(const Reference& reference, SourceStore& store, std::uint64_t window_bytes,
+                                 std::size_t most_open)
+    : reference_(reference), scratch_(scratch_bytes) {
+  const std::size_t parts = reference.parts().size();
+  for (const Reference::Part& part : reference.parts())
+    readers_.push_back(std::make_unique<SourceReader>(part.checkpoint, part.placement, store, window_bytes / parts,
+                                                      std::max<std::size_t>(1, most_open / parts)));
+}
+
+void ReferenceReader::read(std::size_t tensor, const Box& box, std::span<std::byte> out) {
+  const auto [part, parameter] = reference_.place(tensor);
+  readers_[part]->read_box(parameter, box, out, scratch_.first(scratch_.size()));
 }
 
 }  // namespace ckpt

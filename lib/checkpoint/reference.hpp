@@ -2,11 +2,15 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "checkpoint/checkpoint.hpp"
+#include "checkpoint/source_reader.hpp"
 #include "layout/placement/placement.hpp"
 
 namespace ckpt {
@@ -53,6 +57,23 @@ class Reference {
   std::vector<Tensor> tensors_;
   std::vector<Part> parts_;
   std::vector<Place> places_;  // parallel to tensors_ where there are parts
+};
+
+/// Reads the data of a reference's tensors, on a process that sees its files. The reference and the store must outlive
+/// it.
+class ReferenceReader {
+ public:
+  /// `window_bytes`, `most_open`: for all parts together, as in SourceReader.
+  ReferenceReader(const Reference& reference, SourceStore& store, std::uint64_t window_bytes, std::size_t most_open);
+
+  /// Reads the elements of a box of a tensor (by its number) in row-major order: as many bytes as `out` has. Throws
+  /// input if they cannot be read.
+  void read(std::size_t tensor, const Box& box, std::span<std::byte> out);
+
+ private:
+  const Reference& reference_;
+  std::vector<std::unique_ptr<SourceReader>> readers_;  // one for each part
+  Buffer scratch_;
 };
 
 }  // namespace ckpt

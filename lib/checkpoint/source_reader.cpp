@@ -100,7 +100,12 @@ void SourceReader::read_box(ParameterId parameter, const Box& box, std::span<std
     const Position card = placement_.counted_card(parameter, first);
     std::uint64_t offset = 0;
     for (std::size_t d = 0; d < box.rank(); ++d) offset += (region.box.lo[d] - box.lo[d]) * strides[d];
-    const Transfer transfer{card, placement_.array_of(parameter), parameter, element, region, 0, strides};
+    const Transfer transfer{.card = card,
+                            .array = placement_.array_of(parameter),
+                            .parameter = parameter,
+                            .element = element,
+                            .source = region,
+                            .target_strides = strides};
     read(transfer, out.subspan(offset * element).data(), scratch);
   });
 }

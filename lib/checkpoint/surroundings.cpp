@@ -26,17 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> sorted_entries(const fs::path& directory) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    entries.push_back(it->path());
-  std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
-    return natural_less(a.filename().string(), b.filename().string());
-  });
-  return entries;
-}
-
 bool is_plain_file(const fs::path& path) {
   std::error_code none;
   return fs::is_regular_file(path, none);
@@ -193,6 +182,17 @@ std::optional<Error> telling_file(const fs::path& directory, const std::string& 
 
 }  // namespace
 
+std::vector<fs::path> sorted_entries(const fs::path& directory) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    entries.push_back(it->path());
+  std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
+    return natural_less(a.filename().string(), b.filename().string());
+  });
+  return entries;
+}
+
 std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store) {
   for (const Pointer& pointer : pointers) {
     const fs::path file = directory / pointer.file;
@@ -232,8 +232,8 @@ std::vector<std::string> checkpoints_below(const fs::path& directory, SourceStor
   return found_below(directory, "", most_levels_below, store);
 }
 
-std::vector<std::string> files_passed_over(const fs::path& directory, const std::set<std::string>& taken,
-                                           const std::set<std::string>& endings, SourceStore& store) {
+std::vector<PassedOver> files_passed_over(const fs::path& directory, const std::set<std::string>& taken,
+                                          const std::set<std::string>& endings, SourceStore& store) {
   std::set<std::string> folders;  // of which something is taken
   for (const std::string& file : taken)
     if (const std::size_t slash = file.find('/'); slash != std::string::npos) folders.insert(file.substr(0, slash));
@@ -250,21 +250,20 @@ std::vector<std::string> files_passed_over(const fs::path& directory, const std:
                                            [&](const std::string& other) { return differ_in_numbers(folder, other); });
     return is_like_taken ? !is_run : !is_of_step(folder);
   };
-  std::vector<std::string> others;
+  std::vector<PassedOver> others;
   const auto look_at = [&](const fs::path& path, const std::string& name) {
     const bool may_hold =
         endings.contains(path.extension().string()) || format_by_ending(formats(), path.native()) != nullptr;
     if (!may_hold || taken.contains(name) || !is_plain_file(path)) return;
-    if (holds_tensors(path, store)) return others.push_back(name);
-    if (const LikelyContent likely = likely_content(path); likely.is_lost)
-      others.push_back(name + " (" + likely.what + ")");
+    if (holds_tensors(path, store)) return others.push_back({name, ""});
+    if (LikelyContent likely = likely_content(path); likely.is_lost) others.push_back({name, std::move(likely.what)});
   };
   for (const fs::path& entry : sorted_entries(directory)) {
     const std::string name = entry.filename().string();
     look_at(entry, name);
     if (!is_folder(entry) || !may_hold_others(name)) continue;
     if (SelfDescribed::find(entry)) {
-      others.push_back(name + " (a checkpoint by itself)");
+      others.push_back({name, "a checkpoint by itself"});
       continue;
     }
     for (const fs::path& inner : sorted_entries(entry)) look_at(inner, name + "/" + inner.filename().string());

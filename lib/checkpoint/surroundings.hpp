@@ -11,6 +11,9 @@
 
 namespace ckpt {
 
+/// Everything in a directory, in natural order of the names; nothing if it cannot be read.
+std::vector<std::filesystem::path> sorted_entries(const std::filesystem::path& directory);
+
 /// The error of a directory in which a file that names a run's last checkpoint (DeepSpeed's `latest`, Megatron's,
 /// TensorFlow's) is empty, or names one that is not there.
 std::optional<Error> stale_pointer(const std::filesystem::path& directory, SourceStore& store);
@@ -28,12 +31,17 @@ bool is_of_step(const std::string& name);
 /// directories of ranks the one above them.
 std::vector<std::string> checkpoints_below(const std::filesystem::path& directory, SourceStore& store);
 
+/// A file, or a directory, that nobody asked for.
+struct PassedOver {
+  std::string name;
+  std::string what;  ///< it is, if it is no file of tensors: a checkpoint by itself, or a file whose data is lost
+};
+
 /// The files of tensors right in a directory and in its own folders, as paths relative to it in natural order, without
-/// those in `taken`. Of one whose data is lost (a Git LFS pointer) the name is followed by what it is. A framework's own
-/// directory stands for its files. Looks only at files with the endings of known formats or of `endings`. Skips folders
-/// of which something is taken, and those of a run's other steps.
-std::vector<std::string> files_passed_over(const std::filesystem::path& directory, const std::set<std::string>& taken,
-                                           const std::set<std::string>& endings, SourceStore& store);
+/// those in `taken`. A framework's own directory stands for its files. Looks only at files with the endings of known
+/// formats or of `endings`. Skips folders of which something is taken, and those of a run's other steps.
+std::vector<PassedOver> files_passed_over(const std::filesystem::path& directory, const std::set<std::string>& taken,
+                                          const std::set<std::string>& endings, SourceStore& store);
 
 /// The error of a directory that is above checkpoints, to be given one of them.
 Error above_checkpoints(const std::filesystem::path& directory, const std::vector<std::string>& below);

@@ -108,9 +108,12 @@ struct NumberedKind {
   }
 };
 
+/// The words that mark a copy in a file's name, as a regular expression.
+const std::string copy_words = "bak|backup|copy|old|orig";
+
 /// Whether a kind's files are copies that a person or a browser made: "rank_2 (1).pt" beside rank_0.pt to rank_3.pt.
 bool is_stray(const NumberedKind& kind, const NumberedKind& other) {
-  static const std::regex mark(R"(( - Copy( \(\d+\))?| ?\(\d+\)|[._-](bak|backup|copy|old|orig)\d*)(?=\.[^.]*$))",
+  static const std::regex mark(R"(( - Copy( \(\d+\))?| ?\(\d+\)|[._-]()" + copy_words + R"()\d*)(?=\.[^.]*$))",
                                std::regex::icase);
   return other.name.before == kind.name.before && std::regex_replace(kind.name.behind, mark, "") == other.name.behind &&
          other.name.behind != kind.name.behind && other.missing().empty() &&
@@ -171,14 +174,13 @@ std::optional<Error> preferred_is_lost(const fs::path& directory, const std::str
 
 /// A file beside the chosen one that ought to be one like it, and has no data.
 void check_none_is_lost(const fs::path& directory, const std::string& chosen, SourceStore& store) {
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+  for (const fs::path& entry : sorted_entries(directory)) {
     std::error_code none;
-    if (it->path().extension() != fs::path(chosen).extension() || !it->is_regular_file(none)) continue;
-    if (it->path().filename() == chosen || store.recognises(it->path())) continue;
-    const LikelyContent likely = likely_content(it->path());
+    if (entry.extension() != fs::path(chosen).extension() || !fs::is_regular_file(entry, none)) continue;
+    if (entry.filename() == chosen || store.recognises(entry)) continue;
+    const LikelyContent likely = likely_content(entry);
     if (likely.is_lost)
-      throw Error(Kind::input, it->path().string(),
+      throw Error(Kind::input, entry.string(),
                   {"it seems to be " + likely.what, "a file of tensors, as " + chosen + " beside it",
                    likely.remedy + "; or give " + shell_word((directory / chosen).string()) + " alone"});
   }
@@ -186,10 +188,9 @@ void check_none_is_lost(const fs::path& directory, const std::string& chosen, So
 
 /// "rank_2.pt.tmp" of rank_2.pt.
 std::optional<fs::path> unfinished(const fs::path& file) {
-  std::error_code error;
   const std::string begin = file.filename().string() + ".";
-  for (fs::directory_iterator it(file.parent_path(), error), end; !error && it != end; it.increment(error))
-    if (it->path().filename().string().starts_with(begin)) return it->path();
+  for (const fs::path& entry : sorted_entries(file.parent_path()))
+    if (entry.filename().string().starts_with(begin)) return entry;
   return std::nullopt;
 }
 
@@ -244,7 +245,7 @@ std::vector<std::string> names_but(const FoundFiles& found, const std::vector<st
 
 /// What an interrupted save or an editor leaves: "tmp_model.pt", "model.bak.pt".
 bool is_leftover(const std::string& name) {
-  static const std::regex form(R"((.*[._ -])?(te?mp|bak|backup|copy|old|orig)\d*([._ -].*)?)", std::regex::icase);
+  static const std::regex form("(.*[._ -])?(te?mp|" + copy_words + R"()\d*([._ -].*)?)", std::regex::icase);
   return std::regex_match(name, form);
 }
 
@@ -280,19 +281,19 @@ std::string command_apart(const fs::path& directory, const NumberedName& kind) {
 std::optional<Error> unlike_in_folders(const FoundFiles& found) {
   const std::string& name = found.names.front();
   const std::vector<std::string> directories = first_directories(found);
-  std::error_code error;
-  for (fs::directory_iterator it(found.path, error), end; !error && it != end; it.increment(error)) {
-    const std::string folder = it->path().filename().string();
+  for (const fs::path& entry : sorted_entries(found.path)) {
+    const std::string folder = entry.filename().string();
     std::error_code none;
-    if (!it->is_directory(none) || std::find(directories.begin(), directories.end(), folder) != directories.end() ||
+    if (!fs::is_directory(entry, none) ||
+        std::find(directories.begin(), directories.end(), folder) != directories.end() ||
         !differ_in_numbers(folder, directories.front()))
       continue;
-    for (fs::directory_iterator inner(it->path(), none), last; !none && inner != last; inner.increment(none))
-      if (differ_in_numbers(folder + "/" + inner->path().filename().string(), name))
-        if (auto other = unlike(inner->path(), "a file of tensors, as " + name + " beside it")) return other;
-    return Error(Kind::input, it->path().string(),
+    for (const fs::path& inner : sorted_entries(entry))
+      if (differ_in_numbers(folder + "/" + inner.filename().string(), name))
+        if (auto other = unlike(inner, "a file of tensors, as " + name + " beside it")) return other;
+    return Error(Kind::input, entry.string(),
                  {"no file of tensors is in it", "one, as " + name + " beside it",
-                  "copy this rank's files into " + shell_word(it->path().string())});
+                  "copy this rank's files into " + shell_word(entry.string())});
   }
   return std::nullopt;
 }

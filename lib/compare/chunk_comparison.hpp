@@ -20,7 +20,7 @@ struct ComparedPair {
   const Checkpoint& b;
   SourceStore& store;
   std::vector<ParameterId> parameters;  ///< B's parameters whose elements are compared
-  std::vector<Position> cards;          ///< B's cards whose files this process reads
+  std::vector<Position> cards = {};     ///< B's cards whose files this process reads
   Agreement agreement;
   std::size_t most_open = 1;  ///< limit for B's files
 };

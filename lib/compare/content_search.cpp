@@ -7,7 +7,6 @@
 
 #include "checkpoint/chunk_reader.hpp"
 #include "checkpoint/content_sums.hpp"
-#include "checkpoint/sum_ahead.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "compare/chunk_comparison.hpp"
-#include "compare/compared_runs.hpp"
+#include "compare/replica_digests.hpp"
 #include "layout/names/name_groups.hpp"
 #include "processes/gather_all.hpp"
 
@@ -132,8 +132,14 @@ void check_equalities(const EqualFiles& files, Exchange& exchange, Communicator&
       others.push_back(pair.other);
     }
     const Planner planner(placement, placement, source_of, files.readers);
-    const ComparedPair pair{planner, files.readers, source.reader,  source.checkpoint, files.store, others,
-                            {},      {{}, true},    files.most_open};
+    const ComparedPair pair{.planner = planner,
+                            .readers = files.readers,
+                            .reader = source.reader,
+                            .b = source.checkpoint,
+                            .store = files.store,
+                            .parameters = others,
+                            .agreement = {.is_rounded = true},
+                            .most_open = files.most_open};
     Traffic traffic;
     EqualityWorkload work(pair, source.extent == ReplicaCheck::full, exchange.chunk_bytes(), processes, traffic);
     exchange.run(work);

@@ -4,12 +4,16 @@
 
 #include "base/buffer.hpp"
 #include "compare/parallel_reads.hpp"
+#include "plan/chunk.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
 
 namespace {
 
+constexpr std::uint64_t whole_below = 64ULL << 10;  // arrays up to this size are sampled whole
+constexpr std::uint64_t sample_bytes = 4ULL << 10;
+constexpr std::uint64_t sample_count = 8;
 constexpr std::uint64_t most_announced = 1ULL << 20;  // bytes of one part: larger reads are as fast without
 
 /// Digests of everything that this process reads.
@@ -79,8 +83,12 @@ ReplicaReader::Read ReplicaReader::read(ParameterId parameter, Position card, co
                                         std::optional<KeySets> sums) {
   thread_local Buffer room;
   const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
-  const Transfer transfer{card, placement_.array_of(parameter),       parameter, element, region,
-                          0,    row_major_strides(region.box.shape())};
+  const Transfer transfer{.card = card,
+                          .array = placement_.array_of(parameter),
+                          .parameter = parameter,
+                          .element = element,
+                          .source = region,
+                          .target_strides = row_major_strides(region.box.shape())};
   const std::uint64_t bytes = transfer.bytes();
   if (room.size() < 2 * bytes) room = Buffer(std::max(2 * bytes, 2 * compared_block_bytes));
   const auto scratch = std::span(room.data() + bytes, static_cast<std::size_t>(room.size() - bytes));
@@ -141,6 +149,23 @@ std::vector<ShardCopies> differing_shards(const ReplicatedFiles& files, const st
   for (const auto& theirs : gather_all(first_differences(std::move(together), most), processes))
     for (const ShardCopies& copies : theirs) differing.insert(differing.end(), copies.begin(), copies.end());
   return first_differences(std::move(differing), most);
+}
+
+std::vector<Interval> compared_runs(const Placement& placement, ParameterId parameter, Position card, bool is_full,
+                                    std::uint64_t element_bytes, std::uint64_t most_bytes) {
+  const Interval own = placement.run_of(parameter, card);
+  const Extents stored = placement.stored_shape(placement.array_of(parameter), card);
+  const bool is_array = own.lo == 0 && own.size() == volume(stored);  // else a part of a flat buffer
+  const Extents shape = is_array ? stored : Extents{own.size()};
+  const bool is_small = own.size() * element_bytes <= whole_below;
+  const ChunkGrid grid(shape, element_bytes, is_full || is_small ? most_bytes : std::min(sample_bytes, most_bytes));
+  const bool is_whole = is_full || is_small || grid.count() <= sample_count;
+  std::vector<Interval> runs;
+  for (std::uint64_t i = 0; i < (is_whole ? grid.count() : sample_count); ++i) {
+    const Interval run = grid[is_whole ? i : i * (grid.count() - 1) / (sample_count - 1)];
+    runs.push_back({own.lo + run.lo, own.lo + run.hi});
+  }
+  return runs;
 }
 
 }  // namespace ckpt

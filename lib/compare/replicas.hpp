@@ -13,7 +13,7 @@ struct ReplicatedFiles {
   const Checkpoint& checkpoint;
   const Placement& placement;
   SourceReader& reader;
-  Owners owners;               ///< which process reads each card's file; empty: any can
+  Owners owners = {};          ///< which process reads each card's file; empty: any can
   std::vector<bool> is_taken;  ///< by parameter: whether it counts
   ReplicaCheck extent = ReplicaCheck::sample;
   unsigned threads = 1;

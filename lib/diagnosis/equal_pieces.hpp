@@ -1,13 +1,25 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
+#include "compare/replicas.hpp"
 #include "diagnosis/axis_copies.hpp"
-#include "diagnosis/pieces.hpp"
 
 namespace ckpt {
+
+/// Why cards along an axis hold different pieces under one name: `indices` counts over it, or, without `entry`, a
+/// tensor is split over it.
+struct Spreading {
+  Axis axis = 0;
+  std::optional<std::uint64_t> entry;  ///< an index into Layout::indices
+
+  static auto fields(auto& self) { return std::tie(self.axis, self.entry); }
+  friend auto operator<=>(const Spreading&, const Spreading&) = default;
+};
 
 /// Pieces that are the same although the layout says that they differ.
 struct EqualPieces {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "checkpoint/checkpoint.hpp"
 
 namespace ckpt {
@@ -9,5 +11,10 @@ namespace ckpt {
 /// part of an earlier one, and the files are a checkpoint of neither. Warns if some files lack what others of their
 /// kind state about the whole file. A rule with "replicas": "first" whose name is the value's path excuses both.
 void check_one_step(const Checkpoint& checkpoint);
+
+/// Whether the path of a small value says that it is the progress of training ("global_step", "epoch",
+/// "trainer/num_updates"), which all files of one checkpoint must agree on. False for values that each card counts for
+/// itself: the position of its data loader, the draws of its random generator.
+bool is_progress_name(std::string_view path);
 
 }  // namespace ckpt

@@ -3,17 +3,71 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "base/printable.hpp"
 #include "exchange/device_round.hpp"
-#include "exchange/watchdog.hpp"
+#include "processes/communicator.hpp"
 
 namespace ckpt {
 
 namespace {
+
+/// Breaks a hang: if a process that has failed is still blocked when the time is up (by a call into a driver, or
+/// waiting for a process that has ended), it reports why, and ends the whole job including itself.
+class Watchdog {
+ public:
+  Watchdog(Communicator& processes, const std::string& message, std::chrono::milliseconds limit)
+      : processes_(processes),
+        text_("error: " + printable(message) + "\n"),
+        limit_(limit),
+        was_interrupted_(is_interrupted()),
+        thread_([this] { watch(); }) {}
+
+  /// Cancels it: the process is no longer blocked.
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_off_ = true;
+    }
+    called_off_.notify_all();
+    thread_.join();
+  }
+
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  Watchdog(Watchdog&&) = delete;
+  Watchdog& operator=(Watchdog&&) = delete;
+
+ private:
+  void watch() {
+    std::unique_lock lock(mutex_);
+    if (called_off_.wait_for(lock, limit_, [this] { return is_off_; })) return;
+    // A launcher that ends the job sends a signal about a second before it kills: then another process has said why.
+    const bool is_told = is_interrupted() && !was_interrupted_;
+    // Not by the log, which only the first process shows: it may be the lost one.
+    if (!is_told) std::fputs(text_.c_str(), stderr);
+    processes_.abandon(1);
+    std::_Exit(1);
+  }
+
+  Communicator& processes_;
+  std::string text_;
+  std::chrono::milliseconds limit_;
+  bool was_interrupted_;
+  std::mutex mutex_;
+  std::condition_variable called_off_;
+  bool is_off_ = false;
+  std::thread thread_;
+};
 
 using Clock = std::chrono::steady_clock;
 using Queue = Device::Queue;

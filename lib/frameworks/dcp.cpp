@@ -2,19 +2,22 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <regex>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "frameworks/cut_rules.hpp"
 #include "frameworks/foreign.hpp"
-#include "frameworks/schemas.hpp"
 #include "io/posix_file.hpp"
 #include "io/small_text.hpp"
+#include "store/catalog.hpp"
 #include "store/dcp/dcp_directory.hpp"
 #include "store/dcp/path_tree.hpp"
 #include "store/likely_content.hpp"
@@ -23,6 +26,46 @@
 namespace ckpt {
 
 namespace {
+
+std::vector<Attribute> merged_attributes(const std::vector<Attribute>& own, const std::vector<Attribute>& other) {
+  std::map<std::string, Value> values;
+  for (const auto* list : {&own, &other})
+    for (const Attribute& attribute : *list) values.emplace(attribute.name, attribute.value);
+  std::vector<Attribute> merged;
+  merged.reserve(values.size());
+  for (auto& [name, value] : values) merged.push_back({name, std::move(value)});
+  return merged;
+}
+
+/// The schema of an empty file.
+std::shared_ptr<const Schema> empty_schema(const std::string& format) {
+  Schema schema;
+  schema.format = format;
+  schema.arrays = std::make_shared<const std::vector<StoredArray>>();
+  return std::make_shared<const Schema>(std::move(schema));
+}
+
+/// A schema with another one's attributes added to its own; for equal names its own count.
+std::shared_ptr<const Schema> with_attributes_of(const Schema& schema, const Schema& other) {
+  Schema merged = schema;
+  merged.attributes = merged_attributes(schema.attributes, other.attributes);
+  std::map<std::string, std::vector<Attribute>> groups;
+  for (const Group& group : schema.groups) groups.emplace(group.path, group.attributes);
+  for (const Group& group : other.groups) {
+    const auto [known, is_new] = groups.emplace(group.path, group.attributes);
+    if (!is_new) known->second = merged_attributes(known->second, group.attributes);
+  }
+  merged.groups.clear();
+  for (auto& [path, attributes] : groups) merged.groups.push_back({path, std::move(attributes)});
+  return std::make_shared<const Schema>(std::move(merged));
+}
+
+/// A schema with these leaves instead of its own.
+std::shared_ptr<const Schema> with_leaves(const Schema& schema, std::vector<Leaf> leaves) {
+  Schema made = schema;
+  made.leaves = std::move(leaves);
+  return std::make_shared<const Schema>(std::move(made));
+}
 
 namespace fs = std::filesystem;
 

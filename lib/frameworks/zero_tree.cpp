@@ -26,7 +26,6 @@ using torch::PickleNode;
 constexpr const char* partition_count = "partition_count";
 constexpr const char* slice_module = "deepspeed.utils.tensor_fragment";
 constexpr const char* slice_type = ".fragment_address";
-constexpr unsigned new_object = 0x81;
 constexpr std::uint64_t usual_sub_group_size = 1'000'000'000;
 
 Pickle parsed_tree(const std::string& tree) {
@@ -141,7 +140,7 @@ PickleId ZeroTree::slice_node(const Interval& run) {
     state.items.push_back(torch::add_text(tree_, key));
     state.items.push_back(torch::add_integer(tree_, static_cast<std::int64_t>(number)));
   }
-  PickleNode slice = node_of(PickleKind::call, new_object);
+  PickleNode slice = node_of(PickleKind::call, torch::op::newobj);
   slice.function = slice_class_;
   slice.arguments = tree_.add(node_of(PickleKind::tuple));
   slice.state = tree_.add(std::move(state));

@@ -5,25 +5,15 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "tensor/mix.hpp"
 
 namespace ckpt {
 
 namespace {
 
 constexpr std::uint64_t small_bytes = 128ULL << 10;
-constexpr std::uint64_t entry_bytes = 512;      // memory for a chunk besides its data
-constexpr std::size_t most_remembered = 65536;  // about 10 MiB
+constexpr std::uint64_t entry_bytes = 512;  // memory for a chunk besides its data
 
 }  // namespace
-
-std::size_t DecodedChunks::Hash::operator()(const Key& key) const noexcept {
-  std::uint64_t hash = 0;
-  for (const std::uint64_t part :
-       {key.device, key.inode, static_cast<std::uint64_t>(key.modified_ns), key.dataset, key.chunk})
-    hash = mix(hash ^ part);
-  return hash;
-}
 
 std::uint64_t DecodedChunks::room_of(std::uint64_t bytes) {
   return checked_add(bytes, entry_bytes, "a chunk");
@@ -50,45 +40,38 @@ Decoding DecodedChunks::decoding() const {
 DecodedChunks::Entry& DecodedChunks::acquire(const Key& key, const Size& size, const Decode& decode) {
   std::unique_lock lock(mutex_);
   for (;; changed_.wait(lock)) {
-    const auto found = where_.find(key);
-    if (found == where_.end()) {
+    Entry* const entry = entries_.find(key);
+    if (entry == nullptr) {
       if (make_room(room_of(size.decoding))) return decode_new(lock, key, size, decode);
-    } else if (found->second->is_ready) {
-      Entry& entry = *found->second;
-      order_.splice(order_.begin(), order_, found->second);
-      entry.used_at = clock_;
-      ++entry.users;
-      return entry;
+    } else if (entry->is_ready) {
+      entry->used_at = clock_;
+      ++entry->users;
+      return *entry;
     }
   }
 }
 
 DecodedChunks::Entry& DecodedChunks::decode_new(std::unique_lock<std::mutex>& lock, const Key& key, const Size& size,
                                                 const Decode& decode) {
-  const auto entry = order_.insert(order_.begin(), Entry{});
-  entry->key = key;
-  entry->room = room_of(size.decoding);
-  entry->users = 1;
-  used_ += entry->room;
-  where_[key] = entry;
+  Entry& entry = entries_.insert(key, {}, room_of(size.decoding));
+  entry.users = 1;
   lock.unlock();
   try {
-    entry->memory = Memory(size.bytes);
-    decode({entry->memory.data(), static_cast<std::size_t>(size.bytes)});
+    entry.memory = Memory(size.bytes);
+    decode({entry.memory.data(), static_cast<std::size_t>(size.bytes)});
   } catch (...) {
     lock.lock();
-    let_go(entry);
+    entries_.erase(key);
     changed_.notify_all();
     throw;
   }
   lock.lock();
-  used_ -= entry->room - room_of(size.bytes);
-  entry->room = room_of(size.bytes);
-  entry->is_ready = true;
-  count(*entry, size);
-  entry->used_at = clock_;
+  entries_.add_cost(key, -static_cast<std::int64_t>(size.decoding - size.bytes));
+  entry.is_ready = true;
+  count(key, size);
+  entry.used_at = clock_;
   changed_.notify_all();
-  return *entry;
+  return entry;
 }
 
 /// Evicts unused chunks until `bytes` more fit. Returns false if they do not.
@@ -99,36 +82,23 @@ bool DecodedChunks::make_room(std::uint64_t bytes) {
                  "at most " + format_bytes(budget_),
                  "",
                  {Advice::What::more_memory, ""}});
-  for (auto entry = order_.end(); used_ + bytes > budget_ && entry != order_.begin();) {
-    --entry;
-    if (entry->users != 0) continue;
-    const auto next = std::next(entry);
-    gone_.emplace_front(entry->key, entry->used_at);
-    where_gone_[entry->key] = gone_.begin();
-    let_go(entry);
-    entry = next;
+  while (entries_.cost() + bytes > budget_) {
+    const auto entry = entries_.evict([](const Entry& each) { return each.users == 0; });
+    if (!entry) return false;
+    gone_.insert(entry->key, entry->value.used_at);
   }
-  for (; gone_.size() > most_remembered; gone_.pop_back()) where_gone_.erase(gone_.back().first);
-  return used_ + bytes <= budget_;
-}
-
-void DecodedChunks::let_go(Entries::iterator entry) {
-  used_ -= entry->room;
-  where_.erase(entry->key);
-  order_.erase(entry);
+  return true;
 }
 
 /// A chunk would have stayed cached if everything decoded since its last use had stayed, too.
-void DecodedChunks::count(const Entry& entry, const Size& size) {
+void DecodedChunks::count(const Key& key, const Size& size) {
   decoding_.bytes += size.bytes;
-  clock_ += entry.room;
-  const auto found = where_gone_.find(entry.key);
-  if (found == where_gone_.end()) return;
+  clock_ += room_of(size.bytes);
+  const std::uint64_t* const used_at = gone_.find(key);
+  if (used_at == nullptr) return;
   decoding_.again += size.bytes;
-  decoding_.memory_once =
-      std::max(decoding_.memory_once, clock_ - found->second->second + (size.decoding - size.bytes));
-  gone_.erase(found->second);
-  where_gone_.erase(found);
+  decoding_.memory_once = std::max(decoding_.memory_once, clock_ - *used_at + (size.decoding - size.bytes));
+  gone_.erase(key);
 }
 
 void DecodedChunks::release(Entry& entry) {

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 
 #include "base/buffer.hpp"
+#include "base/lru.hpp"
 
 namespace ckpt {
 
@@ -32,6 +32,9 @@ class DecodedChunks {
     std::int64_t modified_ns = 0;
     std::uint64_t dataset = 0;
     std::uint64_t chunk = 0;
+    static auto fields(auto& self) {
+      return std::tie(self.device, self.inode, self.modified_ns, self.dataset, self.chunk);
+    }
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Size {
@@ -70,41 +73,30 @@ class DecodedChunks {
     std::unique_ptr<std::byte[]> small_;
   };
   struct Entry {
-    Key key;
     Memory memory;
-    std::uint64_t room = 0;     // share of the budget
     std::uint64_t used_at = 0;  // clock_ at its last use
     unsigned users = 0;
     bool is_ready = false;
   };
-  using Entries = std::list<Entry>;
   struct Release {
     DecodedChunks& chunks;
     Entry& entry;
     ~Release() { chunks.release(entry); }
   };
-  struct Hash {
-    std::size_t operator()(const Key& key) const noexcept;
-  };
 
   Entry& acquire(const Key& key, const Size& size, const Decode& decode);
   Entry& decode_new(std::unique_lock<std::mutex>& lock, const Key& key, const Size& size, const Decode& decode);
   bool make_room(std::uint64_t bytes);
-  void let_go(Entries::iterator entry);
-  void count(const Entry& entry, const Size& size);
+  void count(const Key& key, const Size& size);
   void release(Entry& entry);
 
   std::uint64_t budget_ = 256ULL << 20;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t used_ = 0;
-  Entries order_;  // most recently used first
-  std::unordered_map<Key, Entries::iterator, Hash> where_;
+  Lru<Key, Entry> entries_;  // cost: the share of the budget
   Decoding decoding_;
-  std::uint64_t clock_ = 0;  // total room of everything decoded so far
-  // Evicted chunks with the clock at their last use: newest first, limited in number.
-  std::list<std::pair<Key, std::uint64_t>> gone_;
-  std::unordered_map<Key, std::list<std::pair<Key, std::uint64_t>>::iterator, Hash> where_gone_;
+  std::uint64_t clock_ = 0;              // total room of everything decoded so far
+  Lru<Key, std::uint64_t> gone_{65536};  // clock_ at the last use of evicted chunks: about 10 MiB
 };
 
 }  // namespace ckpt

@@ -41,8 +41,7 @@ PastMemory DirectFile::read(std::uint64_t offset, std::span<std::byte> out) cons
 }
 
 struct DirectBlocks::Block {
-  std::uint64_t file;
-  std::uint64_t index;
+  Key key;
   std::span<std::byte> bytes;
   State state = State::reading;
 };
@@ -70,24 +69,22 @@ void DirectBlocks::want(std::uint64_t number, std::uint64_t file_bytes, Interval
   File& file = files_[number];
   if (file.is_refused) return;
   for (std::uint64_t index = bytes.lo / block_bytes_; index * block_bytes_ < bytes.hi; ++index) {
-    if (const auto found = file.blocks.find(index); found != file.blocks.end()) {
-      order_.splice(order_.end(), order_, found->second);
-      lease.insert(*found->second);
+    if (const auto* const block = blocks_.find({number, index})) {
+      lease.insert(*block);
     } else if (!file.left.contains(index)) {
       const std::uint64_t start = index * block_bytes_;
-      if (auto block = begin(number, file, index, std::min(block_bytes_, file_bytes - start)))
-        lease.insert(std::move(block));
+      if (auto begun = begin({number, index}, std::min(block_bytes_, file_bytes - start)))
+        lease.insert(std::move(begun));
     }
   }
 }
 
-std::shared_ptr<DirectBlocks::Block> DirectBlocks::begin(std::uint64_t number, File& file, std::uint64_t index,
-                                                         std::uint64_t bytes) {
+std::shared_ptr<DirectBlocks::Block> DirectBlocks::begin(const Key& key, std::uint64_t bytes) {
   if (is_wasted(bytes)) return nullptr;
   std::byte* const address = room();
   if (address == nullptr) return nullptr;
-  const auto block = std::make_shared<Block>(Block{number, index, {address, static_cast<std::size_t>(bytes)}});
-  file.blocks[index] = order_.insert(order_.end(), block);
+  const auto block = std::make_shared<Block>(Block{key, {address, static_cast<std::size_t>(bytes)}});
+  blocks_.insert(key, block);
   fetched_ += bytes;
   try {
     reading_.run([this, block] { fetch(*block); });
@@ -112,11 +109,10 @@ bool DirectBlocks::is_wasted(std::uint64_t bytes) {
 }
 
 std::byte* DirectBlocks::room() {
-  if (free_.empty() || order_.size() >= usual_blocks_) {
-    const auto unheld = std::find_if_not(order_.begin(), order_.end(), is_held);
-    if (unheld != order_.end()) {
+  if (free_.empty() || blocks_.size() >= usual_blocks_) {
+    if (const auto unheld = blocks_.evict(std::not_fn(is_held))) {
       std::atomic_thread_fence(std::memory_order_acquire);  // pairs with the release by the block's last holder
-      forget(unheld);
+      free_.push_back(unheld->value->bytes.data());
     }
   }
   if (free_.empty()) return nullptr;
@@ -125,16 +121,10 @@ std::byte* DirectBlocks::room() {
   return address;
 }
 
-void DirectBlocks::forget(Blocks::iterator block) {
-  free_.push_back((*block)->bytes.data());
-  files_[(*block)->file].blocks.erase((*block)->index);
-  order_.erase(block);
-}
-
 void DirectBlocks::fetch(Block& block) {
   PastMemory how = PastMemory::left;
   try {
-    how = read_(block.file, block.index * block_bytes_, block.bytes);
+    how = read_(block.key.file, block.key.index * block_bytes_, block.bytes);
   } catch (const std::exception&) {  // whoever needs the block reads it buffered, and gets the error
   }
   const std::lock_guard lock(mutex_);
@@ -146,24 +136,28 @@ void DirectBlocks::fetch(Block& block) {
 
 /// Leaves the block to buffered reads from here on.
 void DirectBlocks::leave(Block& block, bool is_refused) {
-  File& file = files_[block.file];
+  File& file = files_[block.key.file];
   block.state = State::left;
   has_read_.notify_all();  // before anything that allocates
   file.is_refused = file.is_refused || is_refused;
   is_ever_refused_ = is_ever_refused_ || is_refused;
   fetched_ -= std::min<std::uint64_t>(fetched_, block.bytes.size());
-  forget(file.blocks.at(block.index));
-  file.left.insert(block.index);
+  free_.push_back(block.bytes.data());
+  blocks_.erase(block.key);
+  file.left.insert(block.key.index);
 }
 
 bool DirectBlocks::has_room() const {
   const std::lock_guard lock(mutex_);
-  return !free_.empty() || !std::all_of(order_.begin(), order_.end(), is_held);
+  return !free_.empty() ||
+         std::any_of(blocks_.begin(), blocks_.end(), [](const auto& entry) { return !is_held(entry.value); });
 }
 
 bool DirectBlocks::is_far_ahead() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::uint64_t>(std::count_if(order_.begin(), order_.end(), is_held)) >= usual_blocks_;
+  const auto held =
+      std::count_if(blocks_.begin(), blocks_.end(), [](const auto& entry) { return is_held(entry.value); });
+  return static_cast<std::uint64_t>(held) >= usual_blocks_;
 }
 
 bool DirectBlocks::is_refused() const {
@@ -176,11 +170,9 @@ DirectBlocks::Held DirectBlocks::find(std::uint64_t number, std::uint64_t offset
   const std::uint64_t skipped = offset - index * block_bytes_;
   const Held nothing{nullptr, nullptr, block_bytes_ - skipped};
   std::unique_lock lock(mutex_);
-  const auto file = files_.find(number);
-  if (file == files_.end()) return nothing;
-  const auto found = file->second.blocks.find(index);
-  if (found == file->second.blocks.end()) return nothing;
-  const std::shared_ptr<const Block> block = *found->second;
+  const auto* const found = blocks_.peek({number, index});
+  if (found == nullptr) return nothing;
+  const std::shared_ptr<const Block> block = *found;
   has_read_.wait(lock, [&] { return block->state != State::reading; });
   if (block->state == State::left || skipped >= block->bytes.size()) return nothing;
   return {block, block->bytes.data() + skipped, block->bytes.size() - skipped};

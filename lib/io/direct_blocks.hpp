@@ -5,18 +5,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/buffer.hpp"
 #include "base/lease.hpp"
+#include "base/lru.hpp"
 #include "base/workers.hpp"
 #include "io/posix_file.hpp"
 #include "tensor/box.hpp"
@@ -94,23 +95,24 @@ class DirectBlocks {
  private:
   enum class State : std::uint8_t { reading, ready, left };
   struct Block;
-  using Blocks = std::list<std::shared_ptr<Block>>;
-
-  /// The blocks of one file.
+  struct Key {
+    std::uint64_t file = 0;
+    std::uint64_t index = 0;  // of the block in the file
+    static auto fields(auto& self) { return std::tie(self.file, self.index); }
+    friend bool operator==(const Key&, const Key&) = default;
+  };
   struct File {
-    std::unordered_map<std::uint64_t, Blocks::iterator> blocks;  // by their index in the file
-    std::unordered_set<std::uint64_t> left;                      // blocks that are left to buffered reads
-    bool is_refused = false;                                     // the whole file is left to them
+    std::unordered_set<std::uint64_t> left;  // the indices of blocks that are left to buffered reads
+    bool is_refused = false;                 // the whole file is left to them
   };
 
   static bool is_held(const std::shared_ptr<Block>& block) noexcept;
-  std::shared_ptr<Block> begin(std::uint64_t number, File& file, std::uint64_t index, std::uint64_t bytes);
+  std::shared_ptr<Block> begin(const Key& key, std::uint64_t bytes);
   /// Returns memory for a block: unused, or taken from a block that nobody holds. Null if there is none.
   std::byte* room();
   bool is_wasted(std::uint64_t bytes);
   void fetch(Block& block);
   void leave(Block& block, bool is_refused);
-  void forget(Blocks::iterator block);
 
   Read read_;
   std::uint64_t usual_blocks_;
@@ -124,7 +126,7 @@ class DirectBlocks {
   std::atomic<std::uint64_t> used_{0};
   bool is_ever_read_ = false;
   bool is_ever_refused_ = false;
-  Blocks order_;  // least recently wanted first
+  Lru<Key, std::shared_ptr<Block>> blocks_;  // used: wanted
   std::unordered_map<std::uint64_t, File> files_;
   Workers workers_;
   TaskGroup reading_;  // last: the threads end before what they use

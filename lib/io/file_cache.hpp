@@ -3,12 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
+#include "base/lru.hpp"
 #include "io/posix_file.hpp"
 
 namespace ckpt {
@@ -24,17 +23,9 @@ class FileCache {
 
   std::shared_ptr<File> get(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
-    if (const auto found = where_.find(number); found != where_.end()) {
-      order_.splice(order_.begin(), order_, found->second);
-      return order_.front().second;
-    }
-    if (order_.size() >= most_) {
-      where_.erase(order_.back().first);
-      order_.pop_back();
-    }
-    order_.emplace_front(number, opened(number));
-    where_[number] = order_.begin();
-    return order_.front().second;
+    if (const auto* file = files_.find(number)) return *file;
+    if (files_.size() >= most_) files_.evict();
+    return files_.insert(number, opened(number));
   }
 
  private:
@@ -43,28 +34,15 @@ class FileCache {
       try {
         return open_(number);
       } catch (const TooManyOpenFiles&) {
-        if (!close_unused()) throw;
+        if (!files_.evict([](const auto& file) { return file.use_count() == 1; })) throw;  // all are in use
       }
     }
-  }
-
-  /// Closes the least recently used file that is not in use; returns false if all are in use.
-  bool close_unused() {
-    for (auto file = order_.rbegin(); file != order_.rend(); ++file)
-      if (file->second.use_count() == 1) {
-        where_.erase(file->first);
-        order_.erase(std::next(file).base());
-        return true;
-      }
-    return false;
   }
 
   std::size_t most_;
   Open open_;
   std::mutex mutex_;
-  std::list<std::pair<std::uint64_t, std::shared_ptr<File>>> order_;
-  std::unordered_map<std::uint64_t, typename std::list<std::pair<std::uint64_t, std::shared_ptr<File>>>::iterator>
-      where_;
+  Lru<std::uint64_t, std::shared_ptr<File>> files_;
 };
 
 }  // namespace ckpt

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/limits.hpp"
@@ -78,49 +80,38 @@ MappedWindows::Window::~Window() {
 
 std::shared_ptr<const MappedWindows::Window> MappedWindows::find(const LocatedFile& file, std::uint64_t offset,
                                                                  std::uint64_t bytes) {
-  Windows dropped;  // unmapped after the lock is released
+  std::vector<Mapped> dropped;  // unmapped after the lock is released
   const std::lock_guard lock(mutex_);
-  const auto entry = find_or_map(file, {file.device, file.inode, offset / step_});
-  if (entry == order_.end()) {
+  const Key key{file.device, file.inode, offset / step_};
+  Mapped* const entry = find_or_map(file, key);
+  if (entry == nullptr) {
     most_windows_ = 0;
-    touched_ = 0;
-    where_.clear();
-    dropped.swap(order_);
+    while (auto oldest = windows_.evict()) dropped.push_back(std::move(oldest->value));
     return nullptr;
   }
-  order_.splice(order_.begin(), order_, entry);
   const Interval window{entry->window->start, entry->window->start + entry->window->bytes};
   for (std::uint64_t block = offset / block_bytes; block * block_bytes < offset + bytes; ++block) {
     const std::uint64_t bit = 1ULL << (block - window.lo / block_bytes);
     if ((entry->blocks & bit) != 0) continue;
     entry->blocks |= bit;
-    const std::uint64_t touched = intersect(window, {block * block_bytes, (block + 1) * block_bytes}).size();
-    entry->touched += touched;
-    touched_ += touched;
+    const Interval touched = intersect(window, {block * block_bytes, (block + 1) * block_bytes});
+    windows_.add_cost(key, static_cast<std::int64_t>(touched.size()));
   }
-  while ((touched_ > budget_ || order_.size() > most_windows_) && order_.size() > 1) {
-    const auto oldest = std::prev(order_.end());
-    touched_ -= oldest->touched;
-    where_.erase(oldest->key);
-    dropped.splice(dropped.begin(), order_, oldest);
-  }
+  while ((windows_.cost() > budget_ || windows_.size() > most_windows_) && windows_.size() > 1)
+    dropped.push_back(std::move(windows_.evict()->value));
   return entry->window;
 }
 
-MappedWindows::Windows::iterator MappedWindows::find_or_map(const LocatedFile& file, const FilePiece& key) {
-  if (most_windows_ == 0) return order_.end();
-  if (const auto found = where_.find(key); found != where_.end()) return found->second;
+MappedWindows::Mapped* MappedWindows::find_or_map(const LocatedFile& file, const Key& key) {
+  if (most_windows_ == 0) return nullptr;
+  if (Mapped* const found = windows_.find(key)) return found;
   auto window = std::make_shared<Window>();
   window->start = key.index * step_;
   window->bytes = std::min(2 * step_, file.bytes - window->start);
   void* address = mmap(nullptr, window->bytes, PROT_READ, MAP_SHARED, file.fd, static_cast<off_t>(window->start));
-  if (address == MAP_FAILED) return order_.end();
+  if (address == MAP_FAILED) return nullptr;
   window->address = static_cast<std::byte*>(address);
-  Windows made;
-  made.push_front({key, std::move(window)});
-  where_[key] = made.begin();
-  order_.splice(order_.begin(), made);
-  return order_.begin();
+  return &windows_.insert(key, {std::move(window)});
 }
 
 MappedWindows::Guard::Guard(const Window& window) noexcept {

@@ -2,13 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <tuple>
 
-#include "io/file_piece.hpp"
+#include "base/lru.hpp"
+#include "io/located_file.hpp"
 
 namespace ckpt {
 
@@ -66,26 +66,29 @@ class MappedWindows {
     void check(const LocatedFile& file, std::uint64_t end) const;
   };
 
-  struct Entry {
-    FilePiece key;
-    std::shared_ptr<const Window> window;
-    std::uint64_t blocks = 0;   // one bit for each block that has been touched
-    std::uint64_t touched = 0;  // bytes in these blocks
+  /// Device and inode identify the file.
+  struct Key {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t index = 0;  // of the window in the file
+    static auto fields(auto& self) { return std::tie(self.device, self.inode, self.index); }
+    friend bool operator==(const Key&, const Key&) = default;
   };
-  using Windows = std::list<Entry>;
+  struct Mapped {
+    std::shared_ptr<const Window> window;
+    std::uint64_t blocks = 0;  // one bit for each block that has been touched
+  };
 
   /// Returns nothing if it cannot be mapped.
   std::shared_ptr<const Window> find(const LocatedFile& file, std::uint64_t offset, std::uint64_t bytes);
-  Windows::iterator find_or_map(const LocatedFile& file, const FilePiece& key);
+  Mapped* find_or_map(const LocatedFile& file, const Key& key);
 
   std::uint64_t budget_;
   std::uint64_t step_;  // windows begin at multiples of it and are two steps long, so that any stretch of one step lies
                         // in one window
   std::uint64_t most_windows_;
   std::mutex mutex_;
-  std::uint64_t touched_ = 0;  // of all windows
-  Windows order_;              // most recently used first
-  std::unordered_map<FilePiece, Windows::iterator, FilePiece::Hash> where_;
+  Lru<Key, Mapped> windows_;  // cost: the bytes in the blocks that have been touched
 };
 
 }  // namespace ckpt

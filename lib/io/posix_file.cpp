@@ -91,14 +91,16 @@ void FdTraits::release(int fd) noexcept {
   ::close(fd);
 }
 
+Error misses_file(const std::filesystem::path& path, std::string found) {
+  return {Kind::input, path.string(), {std::move(found), "", "check the path, and `files` where a layout is given"}};
+}
+
 PosixFile PosixFile::open_for_reading(const std::filesystem::path& path) {
   // O_NONBLOCK: opening a FIFO must not wait for a writer; it has no effect on regular files.
   Fd fd = open_fd(path.string(), O_RDONLY | O_NONBLOCK);
   if (!fd) {
     const int error = errno;
-    if (error == ENOENT || error == ENOTDIR)
-      throw Error(Kind::input, path.string(),
-                  {"no such file", "", "check the path, and `files` where a layout is given"});
+    if (error == ENOENT || error == ENOTDIR) throw misses_file(path, "no such file");
     fail_to_open(path.string(), "open", error);
   }
   const auto mode = stat_of(fd.get(), path.string()).st_mode;

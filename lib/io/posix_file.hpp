@@ -28,6 +28,9 @@ auto retried(Call&& call) {
   return result;
 }
 
+/// The error of a path where no file is that a source needs, or another than is meant; `found` says which.
+Error misses_file(const std::filesystem::path& path, std::string found);
+
 /// An io error of a type of its own, since closing an open file lets another be opened.
 class TooManyOpenFiles : public Error {
  public:

@@ -130,12 +130,12 @@ bool Pairing::is_comparable(const DType& a, const DType& b) const {
 }
 
 void Pairing::add(Difference::What what, const std::string& name, const std::string& a, const std::string& b) {
-  comparison_.differences.push_back({what, name, a, b, {}, {}, 0, 0, 1, {}});
+  comparison_.differences.push_back({.what = what, .parameter = name, .a = a, .b = b});
 }
 
 void Pairing::compare_values(ParameterId in_a, ParameterId in_b) {
   const Dataset* const expected = values(a_, in_a).front().second;
-  Difference difference{Difference::What::value, b_.placement().tensors()[in_b].name, "", "", {}, {}, 0, 0, 1, {}};
+  Difference difference{.what = Difference::What::value, .parameter = b_.placement().tensors()[in_b].name};
   for (const auto& [card, found] : values(b_, in_b))
     if (!are_same_values(found->verbatim, expected->verbatim)) difference.cards.push_back(card);
   if (!difference.cards.empty()) comparison_.differences.push_back(std::move(difference));

@@ -3,28 +3,59 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/limits.hpp"
+#include "base/text.hpp"
+#include "checkpoint/content_sums.hpp"
 #include "diagnosis/check_source.hpp"
 #include "diagnosis/one_step.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/output_manifest.hpp"
-#include "jobs/reread.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/reshard_text.hpp"
 #include "jobs/summary.hpp"
 #include "jobs/types/memory_shares.hpp"
-#include "jobs/types/stopwatch.hpp"
+#include "jobs/types/progress.hpp"
 #include "output/file_workload.hpp"
 #include "output/files_beside.hpp"
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
+#include "output/target_files.hpp"
 #include "output/target_names.hpp"
 #include "output/views.hpp"
+#include "processes/communicator.hpp"
 #include "tables/phase/table_plan.hpp"
 
 namespace ckpt {
 
 namespace {
+
+/// Reads a new checkpoint's files back, in pieces of `piece_bytes`, and compares them with `written`. Collective;
+/// throws io, naming file and parameters, if the storage returns anything else.
+void check_reread(const Placement& target, TargetFiles& files, const ContentSums& written, std::uint64_t piece_bytes,
+                  unsigned threads, Communicator& processes) {
+  ContentSums again(target);
+  agree(processes, [&] { files.sum_again(piece_bytes, threads, again); });
+  again.give_to_owners([&](FileNumber file) { return files.owner(file); }, processes);
+  const auto before = written.of_parameters(processes);
+  const auto after = again.of_parameters(processes);
+  agree(processes, [&] {
+    const auto expected = files.list(&written);
+    const auto found = files.list(&again);
+    const auto [file, other] =
+        std::mismatch(found.begin(), found.end(), expected.begin(),
+                      [](const auto& a, const auto& b) { return a.fingerprint == b.fingerprint; });
+    if (file == found.end()) return;
+    std::vector<std::string> parameters;
+    for (std::size_t p = 0; p < before.size(); ++p)
+      if (before[p] != after[p]) parameters.push_back("'" + target.tensors()[p].name + "'");
+    throw Error(Kind::io, file->name,
+                {"the storage does not give back what was written" +
+                     (parameters.empty() ? "" : ", in parameter " + join(parameters)),
+                 "fingerprint " + other->fingerprint, "nothing is published; write to another disk"})
+        .in_file(file->name);
+  });
+}
 
 /// One run, step by step. Everything before the output begins only looks.
 class Run {
@@ -173,15 +204,18 @@ class Run {
 
   void check_copies() {
     const Owners owners = checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count());
-    explain_misfit(
-        misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected, job_.casts), processes_, [&] {
-          check_source({{checkpoint(), source(), *reader_, owners, moved_by_regions(*sides_), job_.replicas, threads()},
-                        plan_->readers,
-                        stores_.reading(),
-                        equal_pairs(*sides_),
-                        most_open_},
-                       *exchange_, processes_);
-        });
+    const ReplicatedFiles replicated{.checkpoint = checkpoint(),
+                                     .placement = source(),
+                                     .reader = *reader_,
+                                     .owners = owners,
+                                     .is_taken = moved_by_regions(*sides_),
+                                     .extent = job_.replicas,
+                                     .threads = threads()};
+    explain_misfit(misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected, job_.casts), processes_,
+                   [&] {
+                     check_source({replicated, plan_->readers, stores_.reading(), equal_pairs(*sides_), most_open_},
+                                  *exchange_, processes_);
+                   });
   }
 
   Finished check_earlier() {

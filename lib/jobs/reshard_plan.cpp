@@ -5,13 +5,15 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "checkpoint/checkpoint.hpp"
 #include "frameworks/dcp_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
 #include "frameworks/torch_dist.hpp"
 #include "jobs/misfit.hpp"
 #include "jobs/tree_names.hpp"
-#include "jobs/unused_patterns.hpp"
+#include "jobs/types/selection.hpp"
 #include "layout/language/change_layout.hpp"
 #include "layout/names/model_files.hpp"
 #include "layout/names/naming.hpp"
@@ -22,6 +24,61 @@
 namespace ckpt {
 
 namespace {
+
+void add_values(const Schema& schema, std::vector<std::string>& names) {
+  for (const Attribute& attribute : schema.attributes) names.push_back(attribute.name);
+  for (const Group& group : schema.groups) {
+    names.push_back(group.path);
+    for (const Attribute& attribute : group.attributes) names.push_back(group.path + "/" + attribute.name);
+  }
+  for (const Leaf& leaf : schema.leaves) names.push_back(leaf.name);
+}
+
+std::vector<std::string> values_of(const Checkpoint& checkpoint) {
+  std::vector<std::string> names;
+  std::set<const Schema*> seen;
+  for (const FileCatalog& file : checkpoint.files())
+    if (file.schema && seen.insert(file.schema.get()).second) add_values(*file.schema, names);
+  return names;
+}
+
+std::uint64_t count_matches(const Pattern& pattern, const std::vector<std::string>& names) {
+  return static_cast<std::uint64_t>(
+      std::count_if(names.begin(), names.end(), [&](const std::string& name) { return pattern.matches(name); }));
+}
+
+bool is_used(const Pattern& pattern, const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return pattern.matches(name); });
+}
+
+/// Suggests a pattern that would match: everything below a group or a dict, or all names that contain the text.
+std::string better(const Pattern& pattern, const std::vector<std::string>& names) {
+  for (const std::string& text : {pattern.text() + "/*", pattern.text() + ".*", "*" + pattern.text() + "*"})
+    if (const std::uint64_t count = count_matches(Pattern(text), names); count != 0)
+      return shell_word(text) + " would match " + std::to_string(count);
+  return names.empty() ? "there are no names" : "the nearest names are " + join(nearest(pattern.text(), names));
+}
+
+/// A warning for each pattern of a choice that matches no name of a checkpoint, with a pattern that would match some,
+/// or else the nearest names. `parameters`: all logical names. Values besides tensors are matched by the names in their
+/// files.
+std::vector<std::string> unused_patterns(const NameChoice& choice, const Checkpoint& checkpoint,
+                                         const std::vector<std::string>& parameters) {
+  std::vector<std::pair<const char*, const Pattern*>> unused;
+  const auto look = [&](const char* option, const Pattern& pattern) {
+    if (!is_used(pattern, parameters)) unused.emplace_back(option, &pattern);
+  };
+  for (const Pattern& pattern : choice.only) look("--only ", pattern);
+  for (const Pattern& pattern : choice.drop) look("--drop ", pattern);
+  for (const Rename& rename : choice.rename) look("--rename ", rename.stored);
+  std::vector<std::string> warnings;
+  if (unused.empty()) return warnings;
+  const std::vector<std::string> values = values_of(checkpoint);
+  for (const auto& [option, pattern] : unused)
+    if (!is_used(*pattern, values))
+      warnings.push_back(option + shell_word(pattern->text()) + " matches no name; " + better(*pattern, parameters));
+  return warnings;
+}
 
 void check_keeps_trees(const Store& store) {
   if (store.traits().keeps_trees || store.trees() != nullptr) return;
@@ -321,16 +378,11 @@ std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
 
 ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes,
                            Counters& counters) {
-  ReshardSides sides{ExpectedTensors(job.expectation, stores.reading(), processes),
-                     opened != nullptr ? *opened
+  ReshardSides sides{.expected = ExpectedTensors(job.expectation, stores.reading(), processes),
+                     .checkpoint = opened != nullptr
+                                       ? *opened
                                        : Checkpoint::open(with_threads(job.source, job.resources, processes),
-                                                          stores.reading(), processes),
-                     {},
-                     {},
-                     nullptr,
-                     {},
-                     {},
-                     {}};
+                                                          stores.reading(), processes)};
   agree(processes, [&] { sides.checkpoint.take_first_copies(job.first_copies); });
   open_deltas(job, stores.reading(), processes, sides);
   resolve_source_side(job, stores.reading(), processes, sides);

@@ -26,12 +26,12 @@ struct TableLayerSource {
 struct ReshardSides {
   ExpectedTensors expected;
   Checkpoint checkpoint;  ///< supplies all but tables: the newest layer that has anything else
-  Resolved source;
-  Selection selection;
+  Resolved source = {};
+  Selection selection = {};
   Store* store = nullptr;  ///< of the output's format
-  Resolved target;
-  std::string index_name;  ///< of the file that says which file holds what; empty: there is none
-  TablePlan tables;
+  Resolved target = {};
+  std::string index_name = {};  ///< of the file that says which file holds what; empty: there is none
+  TablePlan tables = {};
   std::vector<TableLayerSource> other_layers = {};  ///< oldest first
   std::size_t layer = 0;                            ///< number of `checkpoint` among all
 

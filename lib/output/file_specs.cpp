@@ -2,18 +2,167 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
 
+#include "base/byte_stream.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "output/leaves.hpp"
+#include "frameworks/tree_fit.hpp"
+#include "layout/names/pattern.hpp"
 #include "output/sayings.hpp"
-#include "output/tied_arrays.hpp"
 #include "output/value_names.hpp"
 
 namespace ckpt {
 
 namespace {
+
+void put_extents(ByteWriter& out, const Extents& extents) {
+  out.number(extents.size());
+  for (const std::uint64_t each : extents) out.number(each);
+}
+
+void put_pointer(ByteWriter& out, const void* pointer) {
+  out.number(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+/// Adds a parameter's spread, which equal ones share; returns false if it lies among others or in pieces.
+bool put_spread(ByteWriter& out, const Placement& placement, ParameterId parameter) {
+  const Spread& spread = placement.spreads()[parameter];
+  if (spread.bucket || spread.flat || spread.boxes) return false;
+  for (const auto& cut : spread.cuts) put_pointer(out, cut.get());
+  for (const auto& axes : spread.axes) {
+    out.number(axes.size());
+    for (const Axis axis : axes) out.number(axis);
+  }
+  for (const std::size_t dimension : spread.permute) out.number(dimension);
+  return true;
+}
+
+/// Adds where each file that has an array stores it; returns false if one does not store it as it is, or none has it.
+bool put_places(ByteWriter& out, const std::vector<Saying>& sayings, std::size_t entry, const std::string& name) {
+  bool is_anywhere = false;
+  for (std::size_t i = 0; i < sayings.size(); ++i) {
+    if (sayings[i].entry != entry) continue;
+    const std::size_t found = sayings[i].schema->find(name);
+    if (found >= sayings[i].schema->datasets.size()) continue;
+    const Dataset& dataset = sayings[i].schema->datasets[found];
+    if (dataset.storage != Storage::raw && dataset.storage != Storage::strided) return false;
+    is_anywhere = true;
+    out.number(i);
+    std::vector<Interval> extents;
+    dataset.extents.append_to(extents);
+    out.number(extents.size());
+    for (const Interval extent : extents) {
+      out.number(extent.lo);
+      out.number(extent.hi);
+    }
+    put_extents(out, dataset.strides.value_or({}));
+    put_extents(out, (*sayings[i].schema->arrays)[found].shape);
+  }
+  return is_anywhere;
+}
+
+/// A key that tied arrays have in common; nothing for arrays that cannot be tied.
+std::optional<std::string> key_of(const ArrayPlace& array, const Planner& planner, const ArrayFiles& from_files,
+                                  const std::vector<Saying>& sayings) {
+  if (array.members.size() != 1) return std::nullopt;
+  const ParameterId parameter = array.members.front();
+  const ParameterId from = planner.source_of(parameter);
+  ByteWriter key;
+  key.text(array.dtype.name);
+  for (const auto& [axis, coordinates] : array.at) {
+    key.number(axis);
+    key.number(coordinates.size());
+    for (const auto coordinate : coordinates) key.number(coordinate);
+  }
+  if (!put_spread(key, planner.target(), parameter) || !put_spread(key, planner.source(), from)) return std::nullopt;
+  const ArrayId from_array = planner.source().array_of(from);
+  if (!put_places(key, sayings, from_files.entry(from_array), from_files.name(from_array))) return std::nullopt;
+  return key.take();
+}
+
+/// For each array of the target, an earlier one that has the same bytes wherever both exist: every file of the source
+/// stores the two once, as torch does with tied weights, and source and target spread them alike.
+std::vector<std::optional<ArrayId>> tied_arrays(const Checkpoint& source, const Planner& planner) {
+  const auto all = sayings(source);
+  const ArrayFiles from_files(planner.source());
+  std::map<std::string, ArrayId> known;
+  std::vector<std::optional<ArrayId>> tied;
+  for (const ArrayPlace& array : planner.target().arrays()) {
+    tied.emplace_back();
+    const auto key = key_of(array, planner, from_files, all);
+    if (!key) continue;
+    const auto [first, is_new] = known.emplace(*key, static_cast<ArrayId>(tied.size() - 1));
+    if (!is_new) tied.back() = first->second;
+  }
+  return tied;
+}
+
+/// What becomes of a source's leaves (Schema::leaves) in an output.
+struct LeafChoice {
+  std::vector<Group> as_json;     ///< texts by group (the root's path is empty), if nothing else is to show them
+  std::vector<std::string> lost;  ///< others that no tree holds: "args (argparse.Namespace)"
+};
+
+/// One leaf in all files that have it.
+struct LeafOfAll {
+  const Leaf* first = nullptr;
+  bool differs = false;
+  bool is_carried = false;
+};
+
+/// Whether a leaf is a random state, such as "rng_state/0/np_rng_state": each card has its own.
+bool is_random_state(const std::string& name) {
+  return name.find("rng") != std::string::npos || name.find("random") != std::string::npos;
+}
+
+std::map<std::string, LeafOfAll> of_all_files(const std::vector<Saying>& sayings, const CardFiles& files,
+                                              const SourceTrees& trees, const NewName& new_name) {
+  std::map<std::string, LeafOfAll> leaves;
+  for (const Saying& saying : sayings)
+    for (const Leaf& leaf : saying.schema->leaves) {
+      if (follows_from_ranks(leaf.name) || (trees.has_all_beside() && trees.is_beside(leaf.name))) continue;
+      const std::string name = files.entries()[saying.entry].prefix + leaf.name;
+      const auto other = new_value_name(new_name, *saying.schema, name);
+      if (!other) continue;
+      LeafOfAll& all = leaves[*other];
+      if (all.first == nullptr) all.first = &leaf;
+      all.differs = all.differs || leaf.digest != all.first->digest;
+      all.is_carried = all.is_carried || (leaf.is_carried && trees.used().contains(saying.schema));
+    }
+  return leaves;
+}
+
+void add_as_json(const std::string& name, const Leaf& leaf, std::map<std::string, Group>& groups) {
+  const std::size_t slash = name.rfind('/');
+  const std::string path = slash == std::string::npos ? "" : name.substr(0, slash);
+  Group& group = groups.try_emplace(path, Group{path, {}}).first->second;
+  group.attributes.push_back({slash == std::string::npos ? name : name.substr(slash + 1), text_value(leaf.json)});
+}
+
+/// `trees`: the trees that the output takes, which carry leaves; adds a warning if another card has different ones.
+/// States of random generators may differ. Leaves that match `dropped`, or get no new name, do not count as lost.
+LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& files, const SourceTrees& trees,
+                         const std::vector<Pattern>& dropped, const NewName& new_name,
+                         std::vector<std::string>& warnings) {
+  LeafChoice choice;
+  std::map<std::string, Group> groups;
+  std::vector<std::string> differing;
+  for (const auto& [name, leaf] : of_all_files(sayings, files, trees, new_name)) {
+    const std::string in_words = name + " (" + leaf.first->what + ")";
+    if (leaf.is_carried && leaf.differs && !is_random_state(name)) differing.push_back(in_words);
+    const bool is_in_json = (trees.used().empty() || !trees.has_trees()) && !leaf.first->json.empty();
+    if (is_in_json) add_as_json(name, *leaf.first, groups);
+    const bool is_missed =
+        std::none_of(dropped.begin(), dropped.end(), [&](const auto& each) { return each.matches(name); });
+    if (!is_in_json && !leaf.is_carried && is_missed) choice.lost.push_back(in_words);
+  }
+  if (!differing.empty())
+    warnings.push_back("values that differ between cards; the lowest card's are kept: " + join(differing));
+  for (auto& [path, group] : groups) choice.as_json.push_back(std::move(group));
+  return choice;
+}
 
 void add_group(const Group& group, std::vector<Group>& groups) {
   const auto at = std::lower_bound(groups.begin(), groups.end(), group,

@@ -10,9 +10,6 @@ namespace ckpt {
 
 namespace {
 
-/// Limits on all entries together: as many as a job has pipeline stages, whose files may alternate.
-constexpr std::size_t max_references = 64;
-constexpr std::uint64_t max_schema_bytes = 16U << 20;
 /// An entry with very many datasets is kept even above the limit for all: its schema is no smaller.
 constexpr std::uint64_t max_bytes_per_dataset = 4U << 10;
 
@@ -88,8 +85,8 @@ std::shared_ptr<const Schema> KnownSchemas::find(const PosixFile& file, std::uin
   std::vector<std::shared_ptr<Reference>> candidates;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& reference : references_)
-      if (reference->file_bytes() == file_bytes) candidates.push_back(reference);
+    for (const auto& entry : references_)
+      if (entry.value->file_bytes() == file_bytes) candidates.push_back(entry.value);
   }
   Interval looked_at;
   std::string found;
@@ -100,8 +97,7 @@ std::shared_ptr<const Schema> KnownSchemas::find(const PosixFile& file, std::uin
     }
     if (!reference->fits(file, found)) continue;
     const std::lock_guard lock(mutex_);
-    const auto place = std::find(references_.begin(), references_.end(), reference);
-    if (place != references_.end()) references_.splice(references_.begin(), references_, place);
+    references_.find(reference.get());
     return reference->schema();
   }
   return nullptr;
@@ -119,12 +115,7 @@ void KnownSchemas::remember(const PosixFile& file, const PosixFile::Status& stat
   if (reference->size() > most) return;
 
   const std::lock_guard lock(mutex_);
-  bytes_ += reference->size();
-  references_.push_front(std::move(reference));
-  while (references_.size() > max_references || (references_.size() > 1 && bytes_ > max_schema_bytes)) {
-    bytes_ -= references_.back()->size();
-    references_.pop_back();
-  }
+  references_.insert(reference.get(), reference, reference->size());
   ++version_;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/lru.hpp"
 #include "io/posix_file.hpp"
 #include "store/catalog.hpp"
 #include "tensor/box.hpp"
@@ -30,10 +30,12 @@ class KnownSchemas {
 
  private:
   class Reference;
+  /// Limits on all entries together: as many as a job has pipeline stages, whose files may alternate.
+  static constexpr std::size_t max_references = 64;
+  static constexpr std::uint64_t max_schema_bytes = 16U << 20;
 
   mutable std::mutex mutex_;
-  std::list<std::shared_ptr<Reference>> references_;  ///< most recently used first
-  std::uint64_t bytes_ = 0;                           ///< size of all references
+  Lru<const Reference*, std::shared_ptr<Reference>> references_{max_references, max_schema_bytes};
   std::uint64_t version_ = 0;
 };
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "io/decoded_chunks.hpp"
-#include "io/file_piece.hpp"
+#include "io/located_file.hpp"
 #include "store/catalog.hpp"
 #include "tensor/fingerprint.hpp"
 

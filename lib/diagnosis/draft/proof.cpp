@@ -9,7 +9,7 @@
 #include "base/interrupt.hpp"
 #include "base/parallel.hpp"
 #include "checkpoint/file_cache.hpp"
-#include "checkpoint/reference_reader.hpp"
+#include "checkpoint/reference.hpp"
 #include "checkpoint/source_reader.hpp"
 #include "compare/replicas.hpp"
 #include "diagnosis/draft/evidence.hpp"
@@ -110,7 +110,12 @@ Refuted refute(const ToProve& draft, const Resources& resources, SourceStore& st
   const Placement& placement = resolved.placement;
   SourceReader reader(draft.checkpoint, placement, store, resources.memory_bytes / 4, most_open);
   std::vector<bool> is_taken(placement.tensors().size(), true);
-  const ReplicatedFiles copies{draft.checkpoint, placement, reader, {}, is_taken, ReplicaCheck::full, threads};
+  const ReplicatedFiles copies{.checkpoint = draft.checkpoint,
+                               .placement = placement,
+                               .reader = reader,
+                               .is_taken = is_taken,
+                               .extent = ReplicaCheck::full,
+                               .threads = threads};
   for (const Error& differ : differing_replicas(copies, *alone)) {
     refuted[differ.parameter()] = "its copies differ: " + differ.text().found;
     is_taken[placement.find(differ.parameter()).value()] = false;

@@ -31,17 +31,17 @@ struct Difference {
     rows,  ///< for a table: rows under keys that both have
   };
   What what = What::elements;
-  std::string parameter;
-  std::string a;  ///< A's side: a dtype, a shape, the first element that differs, keys
-  std::string b;
-  std::vector<std::uint64_t> cards;  ///< ids of B's cards that differ; for elements and values
+  std::string parameter = {};
+  std::string a = {};  ///< A's side: a dtype, a shape, the first element that differs, keys
+  std::string b = {};
+  std::vector<std::uint64_t> cards = {};  ///< ids of B's cards that differ; for elements and values
 
   // For elements only; for tables, `count` and `compared` count keys:
-  Extents first;               ///< index of the first element that differs, in row-major order of the logical tensor
+  Extents first = {};          ///< index of the first element that differs, in row-major order of the logical tensor
   std::uint64_t count = 0;     ///< how many differ, in all copies that B holds
   std::uint64_t compared = 0;  ///< out of how many
   std::uint64_t copies = 1;
-  std::optional<Distance> largest;  ///< if they are numbers
+  std::optional<Distance> largest = {};  ///< if they are numbers
 };
 
 /// Two checkpoints to be compared: every copy in B with A's data.

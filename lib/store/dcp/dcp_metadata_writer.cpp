@@ -13,18 +13,6 @@ namespace {
 constexpr const char* metadata_module = "torch.distributed.checkpoint.metadata";
 constexpr const char* storage_module = "torch.distributed.checkpoint.filesystem";
 
-// Opcodes that end a PickleWriter::mark, or that follow their operands.
-constexpr unsigned char empty_dict = '}';
-constexpr unsigned char empty_list = ']';
-constexpr unsigned char set_items = 'u';
-constexpr unsigned char append_items = 'e';
-constexpr unsigned char make_tuple = 't';
-constexpr unsigned char tuple_of_one = 0x85;
-constexpr unsigned char call = 'R';
-constexpr unsigned char new_object = 0x81;
-constexpr unsigned char set_state = 'b';
-constexpr unsigned char nothing = 'N';
-
 class DcpWriter {
  public:
   explicit DcpWriter(const DcpMetadata& metadata) : metadata_(metadata), out_(2) {}
@@ -34,7 +22,7 @@ class DcpWriter {
       field("state_dict_metadata", [&] { contents(); });
       field("planner_data", [&] { paths(); });
       field("storage_data", [&] { places(); });
-      field("storage_meta", [&] { out_.opcode(nothing); });
+      field("storage_meta", [&] { out_.opcode(op::none); });
       if (!metadata_.mcore_data.empty()) field("mcore_data", [&] { write_copy(metadata_.mcore_data, out_); });
     });
     return out_.take();
@@ -45,18 +33,16 @@ class DcpWriter {
   template <class Fill>
   void object(const char* module, const char* name, const Fill& fill) {
     out_.global(module, name);
-    out_.opcode(')');
-    out_.opcode(new_object);
+    out_.opcode(op::empty_tuple, op::newobj);
     dict(fill);
-    out_.opcode(set_state);
+    out_.opcode(op::build);
   }
 
   template <class Fill>
   void dict(const Fill& fill) {
-    out_.opcode(empty_dict);
-    out_.opcode(PickleWriter::mark);
+    out_.opcode(op::empty_dict, op::mark);
     fill();
-    out_.opcode(set_items);
+    out_.opcode(op::setitems);
   }
 
   template <class Value>
@@ -68,8 +54,7 @@ class DcpWriter {
   void size(const Extents& numbers) {
     out_.global("torch", "Size");
     out_.numbers(numbers);
-    out_.opcode(tuple_of_one);
-    out_.opcode(call);
+    out_.opcode(op::tuple1, op::reduce);
   }
 
   void contents() {
@@ -90,14 +75,13 @@ class DcpWriter {
     field("properties", [&] { properties(tensor); });
     field("size", [&] { size(tensor.shape); });
     field("chunks", [&] {
-      out_.opcode(empty_list);
-      out_.opcode(PickleWriter::mark);
+      out_.opcode(op::empty_list, op::mark);
       for (const DcpChunk& chunk : tensor.chunks)
         object(metadata_module, "ChunkStorageMetadata", [&] {
           field("offsets", [&] { size(chunk.box.lo); });
           field("sizes", [&] { size(chunk.box.shape()); });
         });
-      out_.opcode(append_items);
+      out_.opcode(op::appends);
     });
   }
 
@@ -111,16 +95,13 @@ class DcpWriter {
                   {"found elements of type " + tensor.dtype.name, "a type that torch has",
                    "cast it (--cast), or leave it out"});
     out_.global(metadata_module, "TensorProperties");
-    out_.opcode(')');
-    out_.opcode(new_object);
-    out_.opcode(PickleWriter::mark);
+    out_.opcode(op::empty_tuple, op::newobj, op::mark);
     out_.global("torch", type->name);
     called("torch.serialization", "_get_layout", [&] { out_.word("torch.strided"); });
     out_.boolean(false);
     called(metadata_module, "_MEM_FORMAT_ENCODING", [&] { out_.integer(0); });
     out_.boolean(false);
-    out_.opcode(make_tuple);
-    out_.opcode(set_state);
+    out_.opcode(op::tuple, op::build);
     properties_.emplace(tensor.dtype.name, out_.remember());
   }
 
@@ -128,8 +109,7 @@ class DcpWriter {
   void called(const char* module, const char* function, const Argument& argument) {
     out_.global(module, function);
     argument();
-    out_.opcode(tuple_of_one);
-    out_.opcode(call);
+    out_.opcode(op::tuple1, op::reduce);
   }
 
   void paths() {
@@ -162,9 +142,9 @@ class DcpWriter {
   void index(const std::string& name, const Extents* offset, std::size_t number) {
     object(metadata_module, "MetadataIndex", [&] {
       field("fqn", [&] { out_.word(name); });
-      field("offset", [&] { offset == nullptr ? out_.opcode(nothing) : size(*offset); });
+      field("offset", [&] { offset == nullptr ? out_.opcode(op::none) : size(*offset); });
       field("index",
-            [&] { offset == nullptr ? out_.opcode(nothing) : out_.integer(static_cast<std::int64_t>(number)); });
+            [&] { offset == nullptr ? out_.opcode(op::none) : out_.integer(static_cast<std::int64_t>(number)); });
     });
   }
 

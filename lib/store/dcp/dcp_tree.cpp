@@ -26,23 +26,21 @@ class DcpTreeWriter {
 
   std::string write(const DcpMetadata& metadata) {
     out_.text(carried_paths);
-    out_.opcode('}');
-    out_.opcode(PickleWriter::mark);
+    out_.opcode(op::empty_dict, op::mark);
     for (const DcpTensor& tensor : metadata.tensors) {
       write_path(out_, tensor.path);
       out_.word(carried_tensor);
       out_.text(tensor.name);
-      out_.opcode(0x86);
-      out_.opcode('Q');
+      out_.opcode(op::tuple2, op::binpersid);
     }
     std::set<std::string_view> written;  // of the copies that ranks have saved, the first is taken
     for (const DcpObject& object : metadata.objects)
       if (written.insert(object.name).second)
         with_context("/" + object.name, [&] { add(object, metadata.files[object.file]); });
-    out_.opcode('u');
+    out_.opcode(op::setitems);
     if (!metadata.mcore_data.empty()) write_copy(metadata.mcore_data, out_);
-    out_.opcode(metadata.mcore_data.empty() ? 0x86 : 0x87);
-    out_.opcode('Q');
+    out_.opcode(metadata.mcore_data.empty() ? op::tuple2 : op::tuple3);
+    out_.opcode(op::binpersid);
     return out_.take();
   }
 

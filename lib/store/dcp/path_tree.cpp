@@ -182,13 +182,13 @@ DcpPath renamed_path(const std::string& whole, const DcpPath& old) {
 }
 
 void write_path(PickleWriter& out, const DcpPath& path) {
-  out.opcode(PickleWriter::mark);
+  out.opcode(op::mark);
   for (const DcpKey& key : path)
     if (key.is_place)
       out.integer(std::stoll(key.text));
     else
       out.word(key.text);
-  out.opcode('t');
+  out.opcode(op::tuple);
 }
 
 DcpPath path_of(const Pickle& tree, PickleId tuple) {

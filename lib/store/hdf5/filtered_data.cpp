@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <list>
 
 #include "base/buffer.hpp"
 #include "base/checked.hpp"
@@ -89,18 +88,24 @@ void repeat(std::span<const std::byte> value, std::span<std::byte> out) {
 
 }  // namespace
 
+struct FilteredData::Key {
+  const FilteredData* owner = nullptr;
+  std::size_t index = 0;
+  static auto fields(auto& self) { return std::tie(self.owner, self.index); }
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
 /// An open dataset; used and destroyed under the Lock only.
 struct FilteredData::Open {
   const FilteredData* owner;
-  std::size_t index;
   DatasetId id;
   TypeId type;
   SpaceId space;
 };
 
-/// Most recently used first. Never destroyed: HDF5 closes what is left at exit.
-std::list<FilteredData::Open>& FilteredData::all_open() {
-  static auto* datasets = new std::list<Open>;
+/// Never destroyed: HDF5 closes what is left at exit.
+Lru<FilteredData::Key, FilteredData::Open>& FilteredData::all_open() {
+  static auto* datasets = new Lru<Key, Open>(max_open);
   return *datasets;
 }
 
@@ -114,7 +119,8 @@ FilteredData::FilteredData(const PosixFile& file, std::uint64_t file_bytes, std:
 
 FilteredData::~FilteredData() {
   const Lock lock;
-  all_open().remove_if([this](const Open& dataset) { return dataset.owner == this; });
+  while (all_open().evict([this](const Open& dataset) { return dataset.owner == this; })) {
+  }
   hdf5_.reset();
 }
 
@@ -223,13 +229,7 @@ std::shared_ptr<const ChunkForm> FilteredData::form_of(std::size_t index) {
 }
 
 const FilteredData::Open& FilteredData::opened(const Lock&, std::size_t index) {
-  auto& all = all_open();
-  const auto place =
-      std::find_if(all.begin(), all.end(), [&](const Open& d) { return d.owner == this && d.index == index; });
-  if (place != all.end()) {
-    all.splice(all.begin(), all, place);
-    return all.front();
-  }
+  if (const Open* const open = all_open().find({this, index})) return *open;
   const StoredArray& array = (*schema_->arrays)[index];
   if (!hdf5_) hdf5_ = open_file(file_.path());
   auto id = own<DatasetId>(H5Dopen2(hdf5_.get(), array.name.str().c_str(), without_cache().get()), "opening it");
@@ -242,9 +242,7 @@ const FilteredData::Open& FilteredData::opened(const Lock&, std::size_t index) {
   if (rank != array.shape.size() || !std::equal(array.shape.begin(), array.shape.end(), extents.begin()) ||
       H5Tget_size(type.get()) != array.dtype.size)
     refuse_change();
-  all.push_front({this, index, std::move(id), std::move(type), std::move(space)});
-  if (all.size() > max_open) all.pop_back();
-  return all.front();
+  return all_open().insert({this, index}, {this, std::move(id), std::move(type), std::move(space)});
 }
 
 }  // namespace ckpt::hdf5

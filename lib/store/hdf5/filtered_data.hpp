@@ -1,11 +1,11 @@
 #pragma once
 
-#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <unordered_map>
 
+#include "base/lru.hpp"
 #include "io/decoded_chunks.hpp"
 #include "io/posix_file.hpp"
 #include "store/catalog.hpp"
@@ -29,8 +29,9 @@ class FilteredData {
   void read(std::size_t index, Interval elements, std::span<std::byte> out);
 
  private:
+  struct Key;
   struct Open;
-  static std::list<Open>& all_open();
+  static Lru<Key, Open>& all_open();
   const Open& opened(const Lock& lock, std::size_t index);
   std::shared_ptr<const ChunkForm> form_of(std::size_t index);
   void read_in_place(std::size_t index, Interval elements, std::span<std::byte> out);

@@ -94,9 +94,7 @@ class Hdf5Store final : public Store {
     const PosixFile::Status status = file.status();
     if (status.bytes == 0)
       throw Error(Kind::input, path.string(), {"is empty", "an HDF5 file", "was its writer killed?"});
-    if (!has_signature(file, status.bytes))
-      throw Error(Kind::input, path.string(),
-                  {"is no HDF5 file", "", "check the path, and `files` where a layout is given"});
+    if (!has_signature(file, status.bytes)) throw misses_file(path, "is no HDF5 file");
     refuse_open_for_writing(file);
     const std::uint64_t seen = schemas_.version();
     auto schema = schemas_.find(file, status.bytes);

@@ -46,15 +46,14 @@ void check_beginning(const PosixFile& file, std::uint64_t file_bytes) {
       break;
   }
   const char first = file_bytes > 0 ? file.text(0, 1).front() : '\0';
-  throw Error(Kind::input, file.path(),
-              {first == strategy_key ? "is a strategy file"
-               : file_bytes == 0     ? "is empty"
-                                     : "is no checkpoint of MindSpore",
-               first == strategy_key ? "a checkpoint" : "",
-               first == strategy_key ? "give it as the layout"
-               : file_bytes == 0     ? "MindSpore writes nothing of tensors without elements: was there anything else?"
-                                     : "check the path, and `files` where a layout is given"})
-      .in_file(file.path());
+  Error error = misses_file(file.path(), "is no checkpoint of MindSpore");
+  if (first == strategy_key)
+    error = {Kind::input, file.path(), {"is a strategy file", "a checkpoint", "give it as the layout"}};
+  if (file_bytes == 0)
+    error = {Kind::input,
+             file.path(),
+             {"is empty", "", "MindSpore writes nothing of tensors without elements: was there anything else?"}};
+  throw std::move(error).in_file(file.path());
 }
 
 /// Remembers the files whose CRC has been compared, so that a process sums each once, however often it is opened.

@@ -47,18 +47,14 @@ struct Reading {
   std::string text;  // text to be read before the stream's next piece
 };
 
-/// Paused reads of this process's compressed files, in the middle of their tables. If there are too many, the one that
-/// has been paused longest is dropped: batches are read roughly in the files' order, and a thread that has moved on
-/// does not return.
+}  // namespace
+
+/// If there are too many, the one that has been paused longest is dropped: batches are read roughly in the files'
+/// order, and a thread that has moved on does not return.
 class RestingReadings {
  public:
-  static RestingReadings& of_process() {
-    static RestingReadings all;
-    return all;
-  }
-
   /// Takes the most advanced read that has not passed the row.
-  std::optional<Reading> take(const void* file, std::size_t table, std::uint64_t row) {
+  std::optional<Reading> take(const SourceFile& file, std::size_t table, std::uint64_t row) {
     const std::lock_guard lock(mutex_);
     auto best = rests_.end();
     for (auto each = rests_.begin(); each != rests_.end(); ++each)
@@ -71,40 +67,45 @@ class RestingReadings {
     return reading;
   }
 
-  void keep(const void* file, std::size_t table, Reading reading) {
+  void keep(const SourceFile& file, std::size_t table, Reading reading) {
     const std::lock_guard lock(mutex_);
     const auto is_same = [&](const Rest& each) { return is_of(each, file, table); };
     if (std::count_if(rests_.begin(), rests_.end(), is_same) == most_rests)
       rests_.erase(std::find_if(rests_.begin(), rests_.end(), is_same));
     else if (rests_.size() == most_resting)
       rests_.pop_front();
-    rests_.push_back({file, table, std::move(reading)});
+    rests_.push_back({&file, table, std::move(reading)});
   }
 
-  void forget(const void* file) {
+  void forget(const SourceFile& file) {
     const std::lock_guard lock(mutex_);
-    rests_.remove_if([&](const Rest& each) { return each.file == file; });
+    rests_.remove_if([&](const Rest& each) { return each.file == &file; });
   }
 
  private:
   struct Rest {
-    const void* file;
+    const SourceFile* file;
     std::size_t table;
     Reading reading;
   };
 
-  static bool is_of(const Rest& rest, const void* file, std::size_t table) {
-    return rest.file == file && rest.table == table;
+  static bool is_of(const Rest& rest, const SourceFile& file, std::size_t table) {
+    return rest.file == &file && rest.table == table;
   }
 
   std::mutex mutex_;
   std::list<Rest> rests_;  // oldest first
 };
 
+namespace {
+
 class ShardFile final : public SourceFile {
  public:
-  ShardFile(std::filesystem::path file, const FileCatalog& catalog)
-      : file_(std::move(file)), is_gzip_(is_gzip_name(file_.native())), schema_(catalog.schema) {
+  ShardFile(std::filesystem::path file, const FileCatalog& catalog, std::shared_ptr<RestingReadings> rests)
+      : file_(std::move(file)),
+        is_gzip_(is_gzip_name(file_.native())),
+        schema_(catalog.schema),
+        rests_(std::move(rests)) {
     const std::vector<StoredArray>& arrays = *schema_->arrays;
     // The main table has the shortest name, with which all others begin.
     std::vector<std::string> tables;
@@ -131,7 +132,7 @@ class ShardFile final : public SourceFile {
     }
   }
 
-  ~ShardFile() override { RestingReadings::of_process().forget(this); }
+  ~ShardFile() override { rests_->forget(*this); }
   ShardFile(const ShardFile&) = delete;
   ShardFile& operator=(const ShardFile&) = delete;
 
@@ -208,7 +209,7 @@ class ShardFile final : public SourceFile {
       const Mark mark = mark_before(table, row);
       return {mark, std::make_unique<TextStream>(file_, mark.byte, read_at_once), {}};
     }
-    if (auto rested = RestingReadings::of_process().take(this, table, row)) return std::move(*rested);
+    if (auto rested = rests_->take(*this, table, row)) return std::move(*rested);
     return {{}, std::make_unique<TextStream>(file_, 0, inflated_at_once), {}};
   }
 
@@ -219,7 +220,7 @@ class ShardFile final : public SourceFile {
     if (reading.at.row == rows_[table]) return;
     reading.text = unread;
     reading.stream->rest();
-    RestingReadings::of_process().keep(this, table, std::move(reading));
+    rests_->keep(*this, table, std::move(reading));
   }
 
   Mark mark_before(std::size_t table, std::uint64_t row) {
@@ -247,6 +248,7 @@ class ShardFile final : public SourceFile {
   std::filesystem::path file_;
   bool is_gzip_;
   std::shared_ptr<const Schema> schema_;
+  std::shared_ptr<RestingReadings> rests_;
   std::vector<RowPart> parts_;       // parallel to the schema's datasets
   std::vector<std::uint64_t> rows_;  // by table
   std::mutex mutex_;
@@ -255,7 +257,12 @@ class ShardFile final : public SourceFile {
 
 }  // namespace
 
-std::unique_ptr<SourceFile> open_shard(const std::filesystem::path& file, const FileCatalog& catalog) {
+std::shared_ptr<RestingReadings> resting_readings() {
+  return std::make_shared<RestingReadings>();
+}
+
+std::unique_ptr<SourceFile> open_shard(const std::filesystem::path& file, const FileCatalog& catalog,
+                                       std::shared_ptr<RestingReadings> rests) {
   const PosixFile::Status found = PosixFile::open_for_reading(file).status();
   if (found.bytes != catalog.bytes || found.modified_ns != catalog.modified_ns)
     throw Error(Kind::input, file.string(),
@@ -264,7 +271,7 @@ std::unique_ptr<SourceFile> open_shard(const std::filesystem::path& file, const 
                  "",
                  {Advice::What::wait_for_writer, ""}})
         .in_file(file.string());
-  return std::make_unique<ShardFile>(file, catalog);
+  return std::make_unique<ShardFile>(file, catalog, std::move(rests));
 }
 
 }  // namespace ckpt

@@ -11,6 +11,24 @@
 
 namespace ckpt::torch {
 
+/// Opcodes, by the names that Python's pickle gives them.
+namespace op {
+inline constexpr unsigned char mark = '(', stop = '.', pop = '0', pop_mark = '1', dup = '2', binint = 'J',
+                               binint1 = 'K', binint2 = 'M', none = 'N', binpersid = 'Q', reduce = 'R',
+                               binunicode = 'X', binstring = 'T', short_binstring = 'U', append = 'a', build = 'b',
+                               global = 'c', empty_dict = '}', appends = 'e', binget = 'h', long_binget = 'j',
+                               empty_list = ']', binput = 'q', long_binput = 'r', setitem = 's', tuple = 't',
+                               empty_tuple = ')', setitems = 'u', binfloat = 'G', binbytes = 'B', short_binbytes = 'C',
+                               proto = 0x80, newobj = 0x81, tuple1 = 0x85, tuple2 = 0x86, tuple3 = 0x87, newtrue = 0x88,
+                               newfalse = 0x89, long1 = 0x8a, long4 = 0x8b, short_binunicode = 0x8c, binunicode8 = 0x8d,
+                               binbytes8 = 0x8e, empty_set = 0x8f, additems = 0x90, frozenset = 0x91, newobj_ex = 0x92,
+                               stack_global = 0x93, memoize = 0x94, frame = 0x95, bytearray8 = 0x96;
+/// The one that makes a tuple of the last one, two or three values.
+constexpr unsigned char tuple_of(std::size_t count) {
+  return static_cast<unsigned char>(tuple1 + count - 1);
+}
+}  // namespace op
+
 /// A node's number in its Pickle.
 using PickleId = std::uint32_t;
 inline constexpr PickleId no_node = ~PickleId{0};

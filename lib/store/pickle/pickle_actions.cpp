@@ -139,7 +139,7 @@ void PickleMachine::recall(std::uint64_t index) {
 /// Keyword arguments become the last argument: none of those that torch saves matter.
 void PickleMachine::call(unsigned opcode) {
   PickleNode node = node_of(PickleKind::call, opcode);
-  if (opcode == newobj_ex) push_tuple(2);
+  if (opcode == op::newobj_ex) push_tuple(2);
   node.arguments = pop();
   node.function = pop();
   push(std::move(node));

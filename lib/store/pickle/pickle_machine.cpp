@@ -36,26 +36,26 @@ std::size_t PickleMachine::run() {
 bool PickleMachine::step() {
   const auto opcode = static_cast<unsigned>(little(1));
   switch (opcode) {
-    case '.':
+    case op::stop:
       return false;
-    case 0x80:  // PROTO
+    case op::proto:
       pickle_.protocol_ = static_cast<unsigned>(little(1));
       if (pickle_.protocol_ > newest_protocol)
         refuse_pickle("protocol " + std::to_string(pickle_.protocol_), "at most " + std::to_string(newest_protocol));
       return true;
-    case 0x95:  // FRAME: a hint for reading ahead
+    case op::frame:  // a hint for reading ahead
       little(8);
       return true;
-    case '(':
+    case op::mark:
       marks_.push_back(stack_.size());
       return true;
-    case '0':
+    case op::pop:
       pop();
       return true;
-    case '1':
+    case op::pop_mark:
       to_mark();
       return true;
-    case '2':
+    case op::dup:
       push_again(top());
       return true;
     default:
@@ -67,32 +67,32 @@ bool PickleMachine::step() {
 
 bool PickleMachine::step_value(unsigned opcode) {
   switch (opcode) {
-    case 'N':
+    case op::none:
       push({});
       return true;
-    case 0x88:
-    case 0x89: {
+    case op::newtrue:
+    case op::newfalse: {
       PickleNode node = node_of(PickleKind::boolean);
-      node.number = opcode == 0x88 ? 1 : 0;
+      node.number = opcode == op::newtrue ? 1 : 0;
       push_known(booleans_[static_cast<std::size_t>(node.number)], std::move(node));
       return true;
     }
-    case 'J':
+    case op::binint:
       push_integer(static_cast<std::int32_t>(little(4)));
       return true;
-    case 'K':
+    case op::binint1:
       push_integer(static_cast<std::int64_t>(little(1)));
       return true;
-    case 'M':
+    case op::binint2:
       push_integer(static_cast<std::int64_t>(little(2)));
       return true;
-    case 0x8a:  // LONG1
+    case op::long1:
       push_long(little(1));
       return true;
-    case 0x8b:  // LONG4
+    case op::long4:
       push_long(little(4));
       return true;
-    case 'G': {  // big-endian, unlike everything else
+    case op::binfloat: {  // big-endian, unlike everything else
       PickleNode node = node_of(PickleKind::real);
       node.number = static_cast<std::int64_t>(__builtin_bswap64(little(8)));
       push(std::move(node));
@@ -105,25 +105,25 @@ bool PickleMachine::step_value(unsigned opcode) {
 
 bool PickleMachine::step_text(unsigned opcode) {
   switch (opcode) {
-    case 'X':
-    case 'T':  // from Python 2, whose texts were bytes
+    case op::binunicode:
+    case op::binstring:  // from Python 2, whose texts were bytes
       push_bytes(PickleKind::text, opcode, little(4));
       return true;
-    case 0x8c:
-    case 'U':
+    case op::short_binunicode:
+    case op::short_binstring:
       push_bytes(PickleKind::text, opcode, little(1));
       return true;
-    case 0x8d:
+    case op::binunicode8:
       push_bytes(PickleKind::text, opcode, little(8));
       return true;
-    case 'C':
+    case op::short_binbytes:
       push_bytes(PickleKind::bytes, opcode, little(1));
       return true;
-    case 'B':
+    case op::binbytes:
       push_bytes(PickleKind::bytes, opcode, little(4));
       return true;
-    case 0x8e:
-    case 0x96:  // BINBYTES8, BYTEARRAY8
+    case op::binbytes8:
+    case op::bytearray8:
       push_bytes(PickleKind::bytes, opcode, little(8));
       return true;
     default:
@@ -139,36 +139,36 @@ bool PickleMachine::step_container(unsigned opcode) {
     return true;
   };
   switch (opcode) {
-    case ')':
+    case op::empty_tuple:
       return with(PickleKind::tuple, {});
-    case ']':
+    case op::empty_list:
       return with(PickleKind::list, {});
-    case '}':
+    case op::empty_dict:
       return with(PickleKind::dict, {});
-    case 0x8f:
+    case op::empty_set:
       return with(PickleKind::set, {});
-    case 't':
+    case op::tuple:
       return with(PickleKind::tuple, to_mark());
-    case 0x91:  // FROZENSET
+    case op::frozenset:
       return with(PickleKind::set, to_mark());
-    case 0x85:
-    case 0x86:
-    case 0x87:
-      push_tuple(opcode - 0x84);
+    case op::tuple1:
+    case op::tuple2:
+    case op::tuple3:
+      push_tuple(opcode - op::tuple1 + 1);
       return true;
-    case 'a':
+    case op::append:
       append({pop()});
       return true;
-    case 'e':
-    case 0x90:  // APPENDS, ADDITEMS
+    case op::appends:
+    case op::additems:
       append(to_mark());
       return true;
-    case 's': {
+    case op::setitem: {
       const PickleId value = pop();
       insert({pop(), value});
       return true;
     }
-    case 'u':
+    case op::setitems:
       insert(to_mark());
       return true;
     default:
@@ -178,19 +178,19 @@ bool PickleMachine::step_container(unsigned opcode) {
 
 bool PickleMachine::step_memo(unsigned opcode) {
   switch (opcode) {
-    case 'q':
+    case op::binput:
       remember(little(1));
       return true;
-    case 'r':
+    case op::long_binput:
       remember(little(4));
       return true;
-    case 0x94:  // MEMOIZE
+    case op::memoize:
       remember(memorised_);
       return true;
-    case 'h':
+    case op::binget:
       recall(little(1));
       return true;
-    case 'j':
+    case op::long_binget:
       recall(little(4));
       return true;
     default:
@@ -200,12 +200,12 @@ bool PickleMachine::step_memo(unsigned opcode) {
 
 bool PickleMachine::step_object(unsigned opcode) {
   switch (opcode) {
-    case 'c': {
+    case op::global: {
       const std::string_view module = line();
       push_global(module, line());
       return true;
     }
-    case 0x93: {  // STACK_GLOBAL
+    case op::stack_global: {
       const PickleNode& name = pickle_[pop()];
       const PickleNode& module = pickle_[pop()];
       if (name.kind != PickleKind::text || module.kind != PickleKind::text)
@@ -213,15 +213,15 @@ bool PickleMachine::step_object(unsigned opcode) {
       push_global(module.text, name.text);
       return true;
     }
-    case 'R':
-    case 0x81:  // REDUCE, NEWOBJ
-    case newobj_ex:
+    case op::reduce:
+    case op::newobj:
+    case op::newobj_ex:
       call(opcode);
       return true;
-    case 'b':
+    case op::build:
       build();
       return true;
-    case 'Q': {  // BINPERSID
+    case op::binpersid: {
       PickleNode node = node_of(PickleKind::persistent);
       node.arguments = pop();
       push(std::move(node));

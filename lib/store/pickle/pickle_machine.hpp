@@ -13,8 +13,6 @@ namespace ckpt::torch {
 /// Throws input: the pickle has `found`, not `expected`.
 [[noreturn]] void refuse_pickle(const std::string& found, const std::string& expected);
 
-inline constexpr unsigned newobj_ex = 0x92;
-
 inline PickleNode node_of(PickleKind kind, unsigned opcode = 0) {
   PickleNode node;
   node.kind = kind;

@@ -16,46 +16,46 @@ constexpr int most_levels_of_values = 900;
 }  // namespace
 
 PickleWriter::PickleWriter(unsigned protocol) {
-  opcode(0x80);
-  opcode(static_cast<unsigned char>(protocol));
+  opcode(op::proto);
+  little(protocol, 1);
 }
 
 void PickleWriter::little(std::uint64_t number, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) opcode(static_cast<unsigned char>(number >> 8 * i));
+  for (std::size_t i = 0; i < bytes; ++i) bytes_ += static_cast<char>(number >> 8 * i);
 }
 
 void PickleWriter::integer(std::int64_t number) {
   const auto bits = static_cast<std::uint64_t>(number);
   if (bits <= std::numeric_limits<std::uint8_t>::max()) {
-    opcode('K');
+    opcode(op::binint1);
     little(bits, 1);
   } else if (bits <= std::numeric_limits<std::uint16_t>::max()) {
-    opcode('M');
+    opcode(op::binint2);
     little(bits, 2);
   } else if (number == static_cast<std::int32_t>(number)) {
-    opcode('J');
+    opcode(op::binint);
     little(bits, 4);
   } else {
-    opcode(0x8a);
-    opcode(8);
+    opcode(op::long1);
+    little(8, 1);
     little(bits, 8);
   }
 }
 
 void PickleWriter::large_integer(std::string_view in_twos_complement) {
-  opcode(0x8b);
+  opcode(op::long4);
   little(in_twos_complement.size(), 4);
   bytes_ += in_twos_complement;
 }
 
 void PickleWriter::real(double number) {
-  opcode('G');
+  opcode(op::binfloat);
   little(__builtin_bswap64(std::bit_cast<std::uint64_t>(number)), 8);
 }
 
 void PickleWriter::sized(unsigned char code, std::string_view bytes) {
-  const bool is_byte = code == 0x8c || code == 'U' || code == 'C';
-  const bool is_long = code == 0x8d || code == 0x8e || code == 0x96;
+  const bool is_byte = code == op::short_binunicode || code == op::short_binstring || code == op::short_binbytes;
+  const bool is_long = code == op::binunicode8 || code == op::binbytes8 || code == op::bytearray8;
   opcode(code);
   little(bytes.size(), is_byte ? 1 : is_long ? 8 : 4);
   bytes_ += bytes;
@@ -66,9 +66,9 @@ void PickleWriter::global(std::string_view module, std::string_view name) {
     refuse_pickle("a name of two lines", "one of one");
   const std::string lines = std::string(module) + '\n' + std::string(name);
   if (const auto known = words_.find(lines); known != words_.end()) return recall(known->second);
-  opcode('c');
+  opcode(op::global);
   bytes_ += lines;
-  opcode('\n');
+  bytes_ += '\n';
   words_.emplace(lines, remember());
 }
 
@@ -79,28 +79,28 @@ void PickleWriter::word(std::string_view utf8) {
 }
 
 void PickleWriter::numbers(const Extents& values) {
-  if (values.empty()) return opcode(')');
-  if (values.size() > 3) opcode(PickleWriter::mark);
+  if (values.empty()) return opcode(op::empty_tuple);
+  if (values.size() > 3) opcode(op::mark);
   for (const std::uint64_t value : values) integer(static_cast<std::int64_t>(value));
-  opcode(values.size() > 3 ? 't' : static_cast<unsigned char>(0x84 + values.size()));
+  opcode(values.size() > 3 ? op::tuple : op::tuple_of(values.size()));
 }
 
 std::uint32_t PickleWriter::remember() {
   const std::uint32_t number = remembered_++;
   const bool is_small = number <= std::numeric_limits<std::uint8_t>::max();
-  opcode(is_small ? 'q' : 'r');
+  opcode(is_small ? op::binput : op::long_binput);
   little(number, is_small ? 1 : 4);
   return number;
 }
 
 void PickleWriter::recall(std::uint32_t number) {
   const bool is_small = number <= std::numeric_limits<std::uint8_t>::max();
-  opcode(is_small ? 'h' : 'j');
+  opcode(is_small ? op::binget : op::long_binget);
   little(number, is_small ? 1 : 4);
 }
 
 std::string PickleWriter::take() {
-  opcode('.');
+  opcode(op::stop);
   return std::move(bytes_);
 }
 
@@ -133,7 +133,7 @@ void PickleCopy::node(PickleId id) {
       break;
     case PickleKind::persistent:
       node(from_[id].arguments);
-      to_.opcode('Q');
+      to_.opcode(op::binpersid);
       break;
     case PickleKind::text:
     case PickleKind::bytes:
@@ -162,52 +162,50 @@ void PickleCopy::plain(const PickleNode& node) {
       return to_.global(node.text.substr(0, module), node.text.substr(module + 1));
     }
     default:
-      return to_.opcode('N');
+      return to_.opcode(op::none);
   }
 }
 
 /// Containers that are filled after their creation may contain themselves.
 void PickleCopy::container(PickleId id) {
   const PickleNode& node = from_[id];
-  constexpr unsigned char empty_set = 0x8f;
-  constexpr unsigned char add_items = 0x90;
   if (node.kind == PickleKind::list || node.kind == PickleKind::dict) {
-    to_.opcode(node.kind == PickleKind::list ? ']' : '}');
+    to_.opcode(node.kind == PickleKind::list ? op::empty_list : op::empty_dict);
     remember(id);
-    return items(node, 'u', 'e');
+    return items(node, op::setitems, op::appends);
   }
-  if (node.opcode == empty_set) {
-    to_.opcode(empty_set);
+  if (node.opcode == op::empty_set) {
+    to_.opcode(op::empty_set);
     remember(id);
-    return items(node, 'u', add_items);
+    return items(node, op::setitems, op::additems);
   }
   const bool is_tuple = node.kind == PickleKind::tuple;
-  if (is_tuple && node.items.empty()) return to_.opcode(')');
+  if (is_tuple && node.items.empty()) return to_.opcode(op::empty_tuple);
   const bool is_short = is_tuple && node.items.size() <= 3;
-  if (!is_short) to_.opcode(PickleWriter::mark);
+  if (!is_short) to_.opcode(op::mark);
   nodes(node.items);
-  to_.opcode(is_short ? static_cast<unsigned char>(0x84 + node.items.size()) : is_tuple ? 't' : 0x91);
+  to_.opcode(is_short ? op::tuple_of(node.items.size()) : is_tuple ? op::tuple : op::frozenset);
   remember(id);
 }
 
 void PickleCopy::call(PickleId id) {
   const PickleNode& made = from_[id];
   node(made.function);
-  if (made.opcode == newobj_ex)
+  if (made.opcode == op::newobj_ex)
     nodes(from_[made.arguments].items);  // positional arguments, then keyword arguments
   else
     node(made.arguments);
   to_.opcode(made.opcode);
   remember(id);
-  items(made, 'u', 'e');
+  items(made, op::setitems, op::appends);
   if (made.state == no_node) return;
   node(made.state);
-  to_.opcode('b');
+  to_.opcode(op::build);
 }
 
 void PickleCopy::items(const PickleNode& node, unsigned char in_pairs, unsigned char one_by_one) {
   if (node.items.empty()) return;
-  to_.opcode(PickleWriter::mark);
+  to_.opcode(op::mark);
   nodes(node.items);
   to_.opcode(node.has_pairs ? in_pairs : one_by_one);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,17 +16,14 @@ namespace ckpt::torch {
 /// Writes a pickle, opcode by opcode.
 class PickleWriter {
  public:
-  /// The opcode that marks where the items of a tuple or container begin.
-  static constexpr unsigned char mark = '(';
-
   explicit PickleWriter(unsigned protocol);
 
-  void opcode(unsigned char code) { bytes_ += static_cast<char>(code); }
-  void boolean(bool value) { opcode(value ? 0x88 : 0x89); }
+  void opcode(std::same_as<unsigned char> auto... codes) { ((bytes_ += static_cast<char>(codes)), ...); }
+  void boolean(bool value) { opcode(value ? op::newtrue : op::newfalse); }
   void integer(std::int64_t number);
   void large_integer(std::string_view in_twos_complement);
   void real(double number);
-  void text(std::string_view utf8) { sized('X', utf8); }
+  void text(std::string_view utf8) { sized(op::binunicode, utf8); }
   /// Writes a text or bytes with the given opcode, one of several that exist.
   void sized(unsigned char code, std::string_view bytes);
   /// Writes a function or class; like a word, it is written once and recalled afterwards. Throws input for names that

@@ -43,9 +43,7 @@ class SafetensorsStore final : public Store {
   FileCatalog catalog(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();
-    if (!safetensors::is_safetensors(file, {0, status.bytes}))
-      throw Error(Kind::input, path.string(),
-                  {"is no safetensors file", "", "check the path, and `files` where a layout is given"});
+    if (!safetensors::is_safetensors(file, {0, status.bytes})) throw misses_file(path, "is no safetensors file");
     auto schema = schemas_.find(file, status.bytes);
     if (!schema) {
       schema = with_file(path.string(), [&] { return read_safetensors(file, status.bytes); });

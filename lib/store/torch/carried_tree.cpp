@@ -75,25 +75,26 @@ class TreeCarrier {
     const bool has_keys = !branches.empty() && branches.front().key_node != no_node;
     begin(node, has_keys && node.items.empty());
     if (!branches.empty() || node.kind == PickleKind::tuple) {
-      out_.opcode(PickleWriter::mark);
+      out_.opcode(op::mark);
       for (const Branch& branch : branches) {
         if (branch.key_node != no_node) objects_.copy(branch.key_node);
         value(branch.value, name_below(name, branch.key), level + 1);
       }
-      out_.opcode(node.kind == PickleKind::tuple ? 't' : has_keys ? 'u' : 'e');
+      out_.opcode(node.kind == PickleKind::tuple ? op::tuple : has_keys ? op::setitems : op::appends);
     }
     if (node.state == no_node) return;
     objects_.copy(node.state);
-    out_.opcode('b');
+    out_.opcode(op::build);
   }
 
   /// Begins an empty container. `is_of_pairs`: its contents are arguments of its class.
   void begin(const PickleNode& node, bool is_of_pairs) {
     if (node.kind == PickleKind::tuple) return;
-    if (node.kind != PickleKind::call) return out_.opcode(node.kind == PickleKind::list ? ']' : '}');
+    if (node.kind != PickleKind::call)
+      return out_.opcode(node.kind == PickleKind::list ? op::empty_list : op::empty_dict);
     objects_.copy(node.function);
     if (is_of_pairs)
-      out_.opcode(')');
+      out_.opcode(op::empty_tuple);
     else
       objects_.copy(node.arguments);
     out_.opcode(node.opcode);
@@ -109,24 +110,21 @@ class TreeCarrier {
     if (function == typed_tensor_function) return typed(arguments, name);
     if (!function.starts_with(parameter_functions)) return reference({carried_tensor, name}, requires_grad(arguments));
     objects_.copy(tree_[id].function);
-    out_.opcode(PickleWriter::mark);
+    out_.opcode(op::mark);
     tensor(arguments[0], name);
     for (std::size_t i = 1; i < arguments.size(); ++i) objects_.copy(arguments[i]);
-    out_.opcode('t');
-    out_.opcode('R');
+    out_.opcode(op::tuple, op::reduce);
   }
 
   void typed(const std::vector<PickleId>& arguments, const std::string& name) {
     const std::string_view function = tree_.name_of(arguments[0]);
     if (!function.starts_with("torch._utils._rebuild_tensor")) return reference({carried_tensor, name}, false);
     out_.global("torch._tensor", "_rebuild_from_type_v2");
-    out_.opcode(PickleWriter::mark);
-    out_.opcode('N');
+    out_.opcode(op::mark, op::none);
     objects_.copy(arguments[1]);
     reference({carried_tensor, name}, requires_grad(tree_[arguments[2]].items));
     objects_.copy(arguments[3]);
-    out_.opcode('t');
-    out_.opcode('R');
+    out_.opcode(op::tuple, op::reduce);
   }
 
   bool requires_grad(const std::vector<PickleId>& arguments) const {
@@ -137,8 +135,8 @@ class TreeCarrier {
     out_.word(what.first);
     out_.text(what.second);
     if (flag) out_.boolean(*flag);
-    out_.opcode(flag ? 0x87 : 0x86);
-    out_.opcode('Q');
+    out_.opcode(flag ? op::tuple3 : op::tuple2);
+    out_.opcode(op::binpersid);
   }
 
   const Pickle& tree_;
@@ -166,7 +164,7 @@ bool ObjectCarrier::write_storage(PickleId id) {
   const PickleNode& key = tree_[tree_[id].arguments];
   const auto place = survey_.storage(id);
   if (!place) return false;
-  out_.opcode(PickleWriter::mark);
+  out_.opcode(op::mark);
   out_.word(carried_bytes);
   copy_.node(key.items[1]);
   out_.text(archive_name_ + std::string(tree_[key.items[2]].text));
@@ -177,14 +175,12 @@ bool ObjectCarrier::write_storage(PickleId id) {
   if (const auto sum = sums_.find(place->lo); sum != sums_.end() && !bytes.empty())
     check_crc(crc_of(bytes), sum->second, "data/" + std::string(tree_[key.items[2]].text));
   out_.sized(bytes_opcode(bytes.size()), bytes);
-  out_.opcode('t');
-  out_.opcode('Q');
+  out_.opcode(op::tuple, op::binpersid);
   return true;
 }
 
 unsigned char bytes_opcode(std::uint64_t count) {
-  constexpr unsigned char long_bytes = 0x8e;
-  return count > std::numeric_limits<std::uint32_t>::max() ? long_bytes : 'B';
+  return count > std::numeric_limits<std::uint32_t>::max() ? op::binbytes8 : op::binbytes;
 }
 
 std::string carried_tree(const Archive& archive, const PosixFile& file) {

@@ -1,9 +1,8 @@
 #include "store/torch/torch_store.hpp"
 
-#include <algorithm>
-#include <list>
 #include <mutex>
 
+#include "base/lru.hpp"
 #include "store/dcp/dcp_directory.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/pickle/opaque.hpp"
@@ -45,33 +44,19 @@ class RecentSchemas {
  public:
   std::shared_ptr<const Schema> shared(std::string said) {
     const std::lock_guard lock(mutex_);
-    const auto known =
-        std::find_if(recent_.begin(), recent_.end(), [&](const Recent& each) { return each.said == said; });
-    if (known != recent_.end()) {
-      recent_.splice(recent_.begin(), recent_, known);
-      return known->schema;
-    }
+    if (const auto* const known = recent_.find(said)) return *known;
     auto schema = decode_catalog(said).schema;
-    bytes_ += said.size();
-    recent_.push_front({std::move(said), schema});
-    while (recent_.size() > 1 && bytes_ > most_bytes) {
-      bytes_ -= recent_.back().said.size();
-      recent_.pop_back();
-    }
-    return schema;
+    const std::size_t bytes = said.size();
+    return recent_.insert(std::move(said), std::move(schema), bytes);
   }
 
  private:
   /// Limit on the children's output that is kept.
   static constexpr std::uint64_t most_bytes = 64U << 20;
-  struct Recent {
-    std::string said;
-    std::shared_ptr<const Schema> schema;
-  };
+  using Recent = Lru<std::string, std::shared_ptr<const Schema>>;
 
   std::mutex mutex_;
-  std::list<Recent> recent_;  // most recently used first
-  std::uint64_t bytes_ = 0;
+  Recent recent_{Recent::no_limit, most_bytes};
 };
 
 class TorchTrees final : public TreeFormat {
@@ -97,9 +82,7 @@ class TorchStore final : public Store {
   FileCatalog catalog(const std::filesystem::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();
-    if (!torch::is_torch_file(file, status.bytes))
-      throw Error(Kind::input, path.string(),
-                  {"is no file of torch.save", "", "check the path, and `files` where a layout is given"});
+    if (!torch::is_torch_file(file, status.bytes)) throw misses_file(path, "is no file of torch.save");
     auto said = with_file(path.string(), [&] {
       return read_guarded<read_metadata>(file, status.bytes, format_name, torch::limits_of_file(status.bytes));
     });

@@ -109,7 +109,7 @@ class TreeWriter {
       const bool requires_grad = items.size() > 2 && tree_[items[2]].number != 0;
       write_function(array);
       write_arguments(array, requires_grad);
-      out_.opcode('R');
+      out_.opcode(op::reduce);
       return true;
     }
     if (tree_.name_of(id) != typed_tensor_function || !carried_name(tree_, id)) return false;
@@ -127,14 +127,13 @@ class TreeWriter {
   void write_typed(const std::vector<PickleId>& arguments, PickleCopy& copy) {
     const FileSpec::Array& array = array_of(*carried_name(tree_, arguments[2]));
     out_.global("torch._tensor", "_rebuild_from_type_v2");
-    out_.opcode(PickleWriter::mark);
+    out_.opcode(op::mark);
     write_function(array);
     copy.node(arguments[1]);
     const auto& items = tree_[tree_[arguments[2]].arguments].items;
     write_arguments(array, items.size() > 2 && tree_[items[2]].number != 0);
     for (std::size_t i = 3; i < arguments.size(); ++i) copy.node(arguments[i]);
-    out_.opcode('t');
-    out_.opcode('R');
+    out_.opcode(op::tuple, op::reduce);
   }
 
   void write_function(const FileSpec::Array& array) {
@@ -145,17 +144,16 @@ class TreeWriter {
   /// not imply it.
   void write_arguments(const FileSpec::Array& array, bool requires_grad) {
     const TorchType type = checked_type(array);
-    out_.opcode(PickleWriter::mark);
+    out_.opcode(op::mark);
     write_storage(array);
     out_.integer(0);
     out_.numbers(array.shape);
     out_.numbers(row_major_strides(array.shape));
     out_.boolean(requires_grad);
     out_.global("collections", "OrderedDict");
-    out_.opcode(')');
-    out_.opcode('R');
+    out_.opcode(op::empty_tuple, op::reduce);
     if (type.storage.empty()) out_.global("torch", type.name);
-    out_.opcode('t');
+    out_.opcode(op::tuple);
   }
 
   bool write_storage(const FileSpec::Array& array) {
@@ -172,7 +170,7 @@ class TreeWriter {
   }
 
   void begin_storage() {
-    out_.opcode(PickleWriter::mark);
+    out_.opcode(op::mark);
     out_.word("storage");
   }
 
@@ -180,8 +178,7 @@ class TreeWriter {
     out_.text(key);
     out_.word("cpu");
     out_.integer(static_cast<std::int64_t>(elements));
-    out_.opcode('t');
-    out_.opcode('Q');
+    out_.opcode(op::tuple, op::binpersid);
   }
 
   /// Writes (..., type, key, elements, its bytes).

@@ -30,8 +30,12 @@ void add_differences(const StoredTable& a, const StoredTable& b, const TableDiff
   const auto add = [&](Difference::What what, const DifferingKeys& keys, std::uint64_t of, bool in_a, bool in_b) {
     if (keys.count == 0) return;
     const std::string text = keys_text(a, keys);
-    differences.push_back(
-        {what, "table '" + a.name + "'", in_a ? text : "", in_b ? text : "", {}, {}, keys.count, of, 1, {}});
+    differences.push_back({.what = what,
+                           .parameter = "table '" + a.name + "'",
+                           .a = in_a ? text : "",
+                           .b = in_b ? text : "",
+                           .count = keys.count,
+                           .compared = of});
   };
   add(Difference::What::keys_of_a, found.only_in_a, a.total_rows(), true, false);
   add(Difference::What::keys_of_b, found.only_in_b, b.total_rows(), false, true);

@@ -5,7 +5,6 @@
 #include <random>
 
 #include "catch.hpp"
-#include "checkpoint/sum_ahead.hpp"
 #include "plan/chunk_sequence.hpp"
 #include "plan/planner.hpp"
 #include "unit/layout/resolve_fixture.hpp"

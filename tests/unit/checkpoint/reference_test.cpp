@@ -4,7 +4,6 @@
 
 #include "catch.hpp"
 #include "checkpoint/reference_json.hpp"
-#include "checkpoint/reference_reader.hpp"
 #include "refused.hpp"
 #include "unit/memory_checkpoint.hpp"
 

@@ -1,8 +1,7 @@
-#include "diagnosis/progress_name.hpp"
-
 #include <string>
 
 #include "catch.hpp"
+#include "diagnosis/one_step.hpp"
 
 using ckpt::is_progress_name;
 

@@ -1,8 +1,7 @@
-#include "exchange/round_grants.hpp"
-
 #include <numeric>
 
 #include "catch.hpp"
+#include "exchange/rounds.hpp"
 
 using namespace ckpt;
 

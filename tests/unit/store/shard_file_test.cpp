@@ -113,7 +113,7 @@ TEST_CASE("rows that are read one stretch after the other are inflated once for 
   const auto file = directory / "part.gz";
   write_gzip(file, model.text);
   const FileCatalog catalog = shard_catalog("t", fields(), count_lines(file, fields(), shard), {2});
-  const auto open = open_shard(file, catalog);
+  const auto open = open_shard(file, catalog, resting_readings());
   const std::uint64_t before = bytes_read();
   constexpr std::size_t stretches = 50;
   for (const std::string name : {"t/keys", "t/value"}) {
@@ -138,9 +138,10 @@ TEST_CASE("more files are read in turn than readings may rest, and the last ones
   write_gzip(file, model.text);
   const FileCatalog catalog = shard_catalog("t", fields(), count_lines(file, fields(), shard), {2});
   const std::vector<std::byte>& expected = model.datasets.at("t/keys");
+  const auto rests = resting_readings();
   const auto read_in_turn = [&](std::size_t files) {
     std::vector<std::unique_ptr<SourceFile>> open;
-    for (std::size_t i = 0; i < files; ++i) open.push_back(open_shard(file, catalog));
+    for (std::size_t i = 0; i < files; ++i) open.push_back(open_shard(file, catalog, rests));
     const std::uint64_t before = bytes_read();
     constexpr std::size_t turns = 6;
     std::vector<std::byte> found(expected.size() / turns);
@@ -158,7 +159,7 @@ TEST_CASE("more files are read in turn than readings may rest, and the last ones
   std::vector<std::unique_ptr<SourceFile>> left;  // in their middle
   std::vector<std::byte> some(expected.size() / 2 / sizeof(std::uint64_t) * sizeof(std::uint64_t));
   for (std::size_t i = 0; i < 100; ++i) {
-    left.push_back(open_shard(file, catalog));
+    left.push_back(open_shard(file, catalog, rests));
     left.back()->read(catalog.schema->find("t/keys"), 0, some);
   }
   CHECK(read_in_turn(1) < 1.01 * one);
@@ -175,7 +176,7 @@ TEST_CASE("tails of several dimensions are tables of their own") {
   CHECK(count.tails == std::map<std::uint64_t, std::uint64_t>{{2, 1}, {4, 1}});
   const FileCatalog catalog = shard_catalog("t", dymf, count, {2, 3, 4});
   CHECK(catalog.schema->find("t.x2/value") < catalog.schema->datasets.size());
-  const auto open = open_shard(file, catalog);
+  const auto open = open_shard(file, catalog, resting_readings());
   const auto keys_of = [&](const std::string& table) {
     const std::size_t dataset = catalog.schema->find(table + "/keys");
     std::vector<std::uint64_t> keys((*catalog.schema->arrays)[dataset].shape[0]);
@@ -196,7 +197,7 @@ TEST_CASE("a shard that is not what was counted is refused") {
   const auto file = directory / "part";
   fixture::write_text(file, "1 0 0 0 0 0 7\n2 0 0 0 0 0 7\n");
   const FileCatalog catalog = shard_catalog("t", fields(), count_lines(file, fields(), {0, 1}), {2});
-  const auto open = open_shard(file, catalog);
+  const auto open = open_shard(file, catalog, resting_readings());
   std::vector<std::uint64_t> keys(2);
   const auto read = [&] { open->read(catalog.schema->find("t/keys"), 0, std::as_writable_bytes(std::span(keys))); };
   fixture::write_text(file, "1 0 0 0 0 0 7\n");
@@ -204,5 +205,6 @@ TEST_CASE("a shard that is not what was counted is refused") {
   fixture::write_text(file, "x 0 0 0 0 0 7\n2 0 0 0 0 0 7\n");
   CHECK_THAT(fixture::refused(read), Contains("it changed while it was read"));
   fixture::write_text(file, "1 0 0 0 0 0 7\n");
-  CHECK_THAT(fixture::refused([&] { open_shard(file, catalog); }), Contains("not the file whose lines were counted"));
+  CHECK_THAT(fixture::refused([&] { open_shard(file, catalog, resting_readings()); }),
+             Contains("not the file whose lines were counted"));
 }
