@@ -23,7 +23,7 @@ struct Told {
 };
 
 Told gather(const ManifestParts& parts, const TargetFiles& files, Communicator& processes) {
-  const ContentSums* sums = parts.job.is_verified() ? &parts.sums : nullptr;
+  const ContentSums* const sums = parts.sums;
   Told told;
   if (sums != nullptr) told.fingerprints = sums->of_parameters(processes);
   told.files = gather_list(files.list(sums), processes);

@@ -14,7 +14,7 @@ struct ManifestParts {
   const ReshardJob& job;
   const ReshardSides& sides;
   const TextTables& text;
-  const ContentSums& sums;  ///< of the written data; used if the job verifies
+  const ContentSums* sums;  ///< of the written data; null: nothing is verified
   const TableShuffle::Sums& table_sums;
   const std::vector<FileBeside>& beside;  ///< small files of the output, on process 0
 };

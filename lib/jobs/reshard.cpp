@@ -57,285 +57,332 @@ void check_reread(const Placement& target, TargetFiles& files, const ContentSums
   });
 }
 
-/// One run, step by step. Everything before the output begins only looks.
-class Run {
- public:
-  /// `text`: the tables of text that are written beside the job's files. They have been looked at.
-  Run(const ReshardJob& job, TextTables& text, JobOutput& output, Stores& stores, Communicator& processes,
-      Counters& counters)
-      : job_(job), text_(text), output_(output), stores_(stores), processes_(processes), counters_(counters) {
-    report_.processes = static_cast<std::uint64_t>(processes.size());
-    report_.threads = thread_count(job.resources, processes);
+/// What the phases of a run share.
+struct Run {
+  Run(const ReshardJob& its_job, TextTables& its_text, JobOutput& its_output, Stores& its_stores,
+      Communicator& its_processes, Counters& its_counters)
+      : job(its_job),
+        text(its_text),
+        output(its_output),
+        stores(its_stores),
+        processes(its_processes),
+        counters(its_counters),
+        threads(thread_count(job.resources, processes)),
+        open_files(open_files_allowed(job.resources, processes)) {
+    report.processes = static_cast<std::uint64_t>(processes.size());
+    report.threads = threads;
   }
 
-  Report perform() {
-    plan();
-    if (job_.dry_run)
-      look_ahead();
-    else
-      make();
-    counters_.phase = Phase::done;
-    add_up(counters_, processes_, report_);
-    return report_;
-  }
+  std::uint32_t process() const { return static_cast<std::uint32_t>(processes.rank()); }
+  std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes.size()); }
+  void time(const char* phase) { report.seconds[phase] += watch.lap(); }
 
- private:
-  void plan() {
-    most_open_ = open_files_allowed(job_.resources, processes_);
-    counters_.phase = Phase::catalog;
-    sides_.emplace(resolve_sides(job_, text_.opened_source(), stores_, processes_, counters_));
-    report_.format = sides_->store->name();
-    time("catalog");
-    counters_.phase = Phase::plan;
-    check_places();
-    if (!job_.mixes_steps)
-      agree(processes_, [&] {
-        for (const Checkpoint* each : sides_->checkpoints()) check_one_step(*each);
-      });
-    warn_of_layouts(job_, *sides_);
-
-    const bool is_shared = checkpoint().is_shared();
-    const bool has_tables = !sides_->tables.moves.empty();
-    const ExchangeKind kind =
-        choose_exchange(wanted_exchange(job_, has_tables, is_shared, processes_.size()), is_shared, processes_);
-    plan_.emplace(*sides_, kind, job_, processes_);
-    agree(processes_, [&] {
-      check_target_names(checkpoint(), plan_->planner, plan_->shares.owned_by(process()), *sides_->store);
-      if (processes_.rank() == 0) check_manifest_size(target(), job_.output.is_single_file, job_.is_verified());
-      shares_ = divide_memory(job_.resources.memory_bytes, *sides_, plan_->planner);
-      set_decoding_memory(stores_.reading(), shares_.chunks);
-      if (job_.is_view)
-        views_.emplace(checkpoint(), plan_->planner, *sides_->store, job_.output.path, job_.output.is_single_file);
-    });
-    exchange_ = make_exchange(kind, job_.resources, shares_.rest, threads(), processes_);
-    report_.exchange = exchange_->name();
-    report_.staging_bytes = exchange_->staging_bytes() + shares_.windows + shares_.chunks;
-    describe(*sides_, report_);
-    reader_.emplace(checkpoint(), source(), stores_.reading(), shares_.windows, most_open_);
-  }
-
-  void make() {
-    files_.emplace(checkpoint(), plan_->planner, *sides_->store, target_place(), plan_->shares, process(), most_open_);
-    agree(processes_, [&] { files_->check_format(); });
-    const std::optional<Attribute> of_models = sides_->store->traits().model_attribute;
-    if (job_.target.file_bytes && of_models) files_->add_attribute(*of_models);
-    if (!job_.deltas.empty())
-      for (const Attribute& attribute : newest_attributes(sides_->checkpoints())) files_->set_attribute(attribute);
-    if (job_.has_checksums) files_->add_checksum();
-    time("plan");
-
-    counters_.phase = Phase::replicas;
-    check_copies();
-    time("replicas");
-
-    sums_.emplace(target());
-    const bool is_resumed = output_.begin([&] {
-      return text_.describe(describe_job(sides_->checkpoints(), plan_->planner, job_.output.is_single_file,
-                                         job_.is_verified(), manifest_tables(sides_->tables, {}, false)));
-    });
-    create_files(is_resumed);
-    if (!job_.is_view) write(is_resumed);
-    if (job_.verify == Verify::reread) reread();
-    publish();
-    warn_of_repeats(job_.resources.memory_bytes, decoding_of(stores_.reading()), processes_);
-  }
-
-  const Checkpoint& checkpoint() const { return sides_->checkpoint; }
-  const Placement& source() const { return sides_->source.placement; }
-  const Placement& target() const { return sides_->target.placement; }
-  unsigned threads() const { return static_cast<unsigned>(report_.threads); }
-  std::uint32_t process() const { return static_cast<std::uint32_t>(processes_.rank()); }
-  std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes_.size()); }
-  /// The sums of the written data; null if nothing is to be verified.
-  ContentSums* sums() { return job_.is_verified() ? &*sums_ : nullptr; }
-  void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
-
-  /// Whether source data outside the page cache is read with direct I/O. Not if several processes of a node read the
-  /// same files: through the page cache, one process finds what another has read.
-  bool reads_past_memory() const {
-    const bool is_shared_here = plan_->readers.is_shared() && processes_.local_size() > 1;
-    return exchange_->reads_ahead() && !job_.is_view && !is_shared_here;
-  }
-  /// The exchange's share of memory that it does not use.
-  std::uint64_t spare_memory() const { return shares_.rest - std::min(shares_.rest, exchange_->staging_bytes()); }
-  std::vector<FileNumber> files_read() const { return files_read_by(process(), checkpoint(), plan_->readers); }
-
-  TargetPlace target_place() {
-    TargetPlace place{output_.place(), output_.pipe(), job_.output.is_single_file};
-    place.keeps_trees = job_.keeps_trees;
-    place.dropped = job_.names.drop;
-    place.new_name = new_name_of(job_.names);
-    if (job_.is_verified())
-      place.fingerprints = job_.output.is_pipe && !sides_->store->traits().ends_with_manifest
-                               ? FingerprintPlace::report
-                               : FingerprintPlace::manifest;
-    if (views_) place.fingerprints = FingerprintPlace::views;
-    place.views = views_ ? &*views_ : nullptr;
-    place.tables = manifest_tables(sides_->tables, {}, job_.is_verified());
-    return place;
-  }
-
-  /// Ends a dry run.
-  void look_ahead() {
-    agree(processes_, [&] {
-      ckpt::look_ahead(*sides_, *plan_, job_, views_ ? &*views_ : nullptr, report_);
-      if (reads_past_memory()) report_.staging_bytes += reader_->past_memory(spare_memory(), files_read());
-    });
-    // The metadata is in memory now, as it will be in the job; all other memory of the job is staging.
-    report_.peak_bytes = processes_.maximum(peak_resident_bytes() + report_.staging_bytes);
-    text_.tell(report_);
-    text_.write(report_);
-    time("plan");
-  }
-
-  /// Checks that the output overwrites nothing that is read, and nothing that these programs did not write.
-  void check_places() {
-    agree(processes_, [&] {
-      Output* place = output_.place();
-      if (place == nullptr) return;
-      for (const Checkpoint* each : sides_->checkpoints())
-        place->check_sources(each->paths_read(process(), process_count()));
-      place->check_sources(text_.paths_read());
-      auto beside = names_beside(checkpoint(), target().layout(), *sides_->store);
-      if (!sides_->index_name.empty()) beside.push_back(sides_->index_name);
-      if (processes_.rank() == 0) place->plan(target().layout(), beside, *sides_->store);
-    });
-  }
-
-  void check_copies() {
-    const Owners owners = checkpoint().is_shared() ? Owners{} : checkpoint().owners(process_count());
-    const ReplicatedFiles replicated{.checkpoint = checkpoint(),
-                                     .placement = source(),
-                                     .reader = *reader_,
-                                     .owners = owners,
-                                     .is_taken = moved_by_regions(*sides_),
-                                     .extent = job_.replicas,
-                                     .threads = threads()};
-    explain_misfit(misfit_of(checkpoint(), stores_.reading(), job_.names, sides_->expected, job_.casts), processes_,
-                   [&] {
-                     check_source({replicated, plan_->readers, stores_.reading(), equal_pairs(*sides_), most_open_},
-                                  *exchange_, processes_);
-                   });
-  }
-
-  Finished check_earlier() {
-    counters_.phase = Phase::resume;
-    Finished finished = find_finished(output_.place()->journal(), target(), plan_->shares, *files_, threads(), *sums_,
-                                      resumed_, processes_);
-    report_.bytes_resumed = processes_.sum(resumed_);
-    time("resume");
-    return finished;
-  }
-
-  /// Creates the files with everything but data. If the output only shows another's data, that is all.
-  void create_files(bool is_resumed) {
-    counters_.phase = Phase::metadata;
-    files_->fetch_trees(stores_.reading(), processes_);
-    agree(processes_, [&] {
-      if (processes_.rank() == 0) beside_ = files_->files_beside(stores_.reading());
-      files_->create(is_resumed, threads(), stores_.reading());
-      if (job_.is_verified()) files_->add_the_rest(*sums_);
-    });
-    files_->tell_rooms(processes_);
-    time("metadata");
-  }
-
-  void write(bool is_resumed) {
-    agree(processes_, [&] {
-      if (reads_past_memory()) report_.staging_bytes += reader_->read_past_memory(spare_memory(), files_read());
-    });
-    ChunkSequence chunks = files_->chunks(exchange_->chunk_bytes(), shares_.order());
-    chunks.take_cells(plan_->casts.cells());
-    if (!reader_->reads_ahead()) files_->cut_where_they_lie(chunks);
-    if (job_.output.is_pipe) chunks.take_order(files_->order());
-    const Finished finished = is_resumed ? check_earlier() : Finished();
-    chunks.skip(without_tables(finished, target(), sides_->tables));
-    const auto journal = output_.open_journal();
-
-    counters_.phase = Phase::move;
-    const std::uint64_t total = bytes_written_by(process(), plan_->shares, target()) - resumed_;
-    counters_.bytes_total = total;
-    FileWorkload work(
-        {plan_->planner, plan_->casts, plan_->readers, *reader_, *files_, process(), counters_, sums(), journal.get()},
-        std::move(chunks));
-    if (output_.place() != nullptr) output_.place()->fill();
-    exchange_->run(work);
-    reader_->read_as_usual();
-    move_tables(finished, journal.get());
-    report_.bytes_to_write = processes_.sum(total);
-    text_.tell(report_);
-    if (output_.place() != nullptr) text_.begin(*output_.place(), journal.get(), is_resumed);
-    text_.write(report_);
-    if (job_.is_verified()) sums_->give_to_owners([&](FileNumber file) { return files_->owner(file); }, processes_);
-    report_.overflows = tell_overflows(work.overflows(), target(), report_.bytes_resumed != 0, processes_);
-    const double moving = watch_.lap();
-    report_.seconds["move"] = moving;
-    report_.seconds["read"] = work.read_seconds() / threads();
-    report_.seconds["write"] = work.write_seconds() / threads();
-    report_.seconds["exchange"] = std::max(0.0, moving - report_.seconds["read"] - report_.seconds["write"]);
-  }
-
-  void move_tables(const Finished& finished, Journal* journal) {
-    const TablePlan& tables = sides_->tables;
-    if (tables.moves.empty() && tables.offsets.empty()) return;
-    TableReaders rows(sides_->checkpoints(), stores_.reading(), most_open_);
-    const ShuffleMeans means{rows.all(), *files_,   plan_->shares,
-                             counters_,  threads(), sums(),
-                             journal,    finished,  received_memory(job_.resources)};
-    write_offsets(tables.offsets, means, processes_);
-    TableShuffle shuffle(tables.moves, means, processes_);
-    shuffle.run();
-    table_sums_ = shuffle.sums();
-  }
-
-  void reread() {
-    counters_.phase = Phase::reread;
-    check_reread(target(), *files_, *sums_, exchange_->chunk_bytes(), threads(), processes_);
-    text_.reread();
-    time("reread");
-  }
-
-  void publish() {
-    counters_.phase = Phase::publish;
-    report_.manifest =
-        write_manifest({job_, *sides_, text_, *sums_, table_sums_, beside_}, *files_, output_, processes_);
-    if (job_.has_checksums) {
-      if (process_count() > 1) agree(processes_, [&] { files_->sync(); });  // makes other nodes' writes visible
-      agree(processes_, [&] { files_->finish(threads()); });
-    }
-    agree(processes_, [&] {
-      if (output_.place() != nullptr && job_.output.fsync) files_->sync();
-      for (const Checkpoint* each : sides_->checkpoints())
-        for (const FileNumber file : each->own_files(process(), process_count()))
-          each->check_unchanged(stores_.reading(), file);
-      text_.check_sources(stores_);
-    });
-    output_.publish();
-    time("publish");
-  }
-
-  const ReshardJob& job_;
-  TextTables& text_;
-  JobOutput& output_;
-  Stores& stores_;
-  Communicator& processes_;
-  Counters& counters_;
-  Report report_;
-  Stopwatch watch_;
-  MemoryShares shares_;
-  std::size_t most_open_ = 0;  // files, in each cache
-  std::uint64_t resumed_ = 0;  // bytes of this process that need not be written
-  // In the order in which they are made; each uses those before it.
-  std::optional<ReshardSides> sides_;
-  std::optional<MovePlan> plan_;
-  std::optional<Views> views_;  // if the output is to have no data
-  std::unique_ptr<Exchange> exchange_;
-  std::optional<SourceReader> reader_;
-  std::optional<TargetFiles> files_;
-  std::vector<FileBeside> beside_;  // on process 0
-  std::optional<ContentSums> sums_;
-  TableShuffle::Sums table_sums_;
+  const ReshardJob& job;
+  TextTables& text;  ///< the tables of text that are written beside the job's files; they have been looked at
+  JobOutput& output;
+  Stores& stores;
+  Communicator& processes;
+  Counters& counters;
+  unsigned threads;
+  std::size_t open_files;  ///< that each cache may hold
+  Report report = {};
+  Stopwatch watch = {};
 };
+
+// ---- Look: both sides of the job
+
+/// Checks that the output overwrites nothing that is read, and nothing that these programs did not write.
+void check_places(Run& run, const ReshardSides& sides) {
+  agree(run.processes, [&] {
+    Output* place = run.output.place();
+    if (place == nullptr) return;
+    for (const Checkpoint* each : sides.checkpoints())
+      place->check_sources(each->paths_read(run.process(), run.process_count()));
+    place->check_sources(run.text.paths_read());
+    const Layout& target = sides.target.placement.layout();
+    auto beside = names_beside(sides.checkpoint, target, *sides.store);
+    if (!sides.index_name.empty()) beside.push_back(sides.index_name);
+    if (run.processes.rank() == 0) place->plan(target, beside, *sides.store);
+  });
+}
+
+ReshardSides look(Run& run) {
+  run.counters.phase = Phase::catalog;
+  ReshardSides sides = resolve_sides(run.job, run.text.opened_source(), run.stores, run.processes, run.counters);
+  run.report.format = sides.store->name();
+  run.time("catalog");
+  run.counters.phase = Phase::plan;
+  check_places(run, sides);
+  if (!run.job.mixes_steps)
+    agree(run.processes, [&] {
+      for (const Checkpoint* each : sides.checkpoints()) check_one_step(*each);
+    });
+  warn_of_layouts(run.job, sides);
+  describe(sides, run.report);
+  return sides;
+}
+
+// ---- Plan: how the bytes get from one side to the other, and in which memory
+
+ExchangeKind exchange_kind(Run& run, const ReshardSides& sides) {
+  const bool is_shared = sides.checkpoint.is_shared();
+  const bool has_tables = !sides.tables.moves.empty();
+  return choose_exchange(wanted_exchange(run.job, has_tables, is_shared, run.processes.size()), is_shared,
+                         run.processes);
+}
+
+/// It refers to the sides, which must outlive it without being moved.
+struct Plan {
+  Plan(Run& run, const ReshardSides& sides)
+      : kind(exchange_kind(run, sides)), moves(sides, kind, run.job, run.processes) {
+    const Placement& target = sides.target.placement;
+    agree(run.processes, [&] {
+      check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
+      if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
+      memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner);
+      set_decoding_memory(run.stores.reading(), memory.chunks);
+      if (run.job.is_view)
+        views.emplace(sides.checkpoint, moves.planner, *sides.store, run.job.output.path,
+                      run.job.output.is_single_file);
+    });
+    exchange = make_exchange(kind, run.job.resources, memory.rest, run.threads, run.processes);
+    run.report.exchange = exchange->name();
+    run.report.staging_bytes = exchange->staging_bytes() + memory.windows + memory.chunks;
+    reader.emplace(sides.checkpoint, sides.source.placement, run.stores.reading(), memory.windows, run.open_files);
+    // Not if several processes of a node read the same files: through the page cache, one process finds what another
+    // has read.
+    const bool is_shared_here = moves.readers.is_shared() && run.processes.local_size() > 1;
+    reads_past_memory = exchange->reads_ahead() && !run.job.is_view && !is_shared_here;
+  }
+
+  /// The exchange's share of memory that it does not use.
+  std::uint64_t spare_memory() const { return memory.rest - std::min(memory.rest, exchange->staging_bytes()); }
+
+  ExchangeKind kind;
+  MovePlan moves;
+  MemoryShares memory;
+  std::optional<Views> views;  ///< if the output is to have no data
+  std::unique_ptr<Exchange> exchange;
+  std::optional<SourceReader> reader;
+  bool reads_past_memory = false;  ///< whether source data outside the page cache is read with direct I/O
+};
+
+/// Ends a dry run.
+void look_ahead(Run& run, const ReshardSides& sides, Plan& plan) {
+  agree(run.processes, [&] {
+    look_ahead(sides, plan.moves, run.job, plan.views ? &*plan.views : nullptr, run.report);
+    if (plan.reads_past_memory)
+      run.report.staging_bytes += plan.reader->past_memory(
+          plan.spare_memory(), files_read_by(run.process(), sides.checkpoint, plan.moves.readers));
+  });
+  // The metadata is in memory now, as it will be in the job; all other memory of the job is staging.
+  run.report.peak_bytes = run.processes.maximum(peak_resident_bytes() + run.report.staging_bytes);
+  run.text.tell(run.report);
+  run.text.write(run.report);
+  run.time("plan");
+}
+
+// ---- Begin: the output's files, with everything but data
+
+TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) {
+  const ReshardJob& job = run.job;
+  TargetPlace place{run.output.place(), run.output.pipe(), job.output.is_single_file};
+  place.keeps_trees = job.keeps_trees;
+  place.dropped = job.names.drop;
+  place.new_name = new_name_of(job.names);
+  if (job.is_verified())
+    place.fingerprints = job.output.is_pipe && !sides.store->traits().ends_with_manifest ? FingerprintPlace::report
+                                                                                         : FingerprintPlace::manifest;
+  if (plan.views) place.fingerprints = FingerprintPlace::views;
+  place.views = plan.views ? &*plan.views : nullptr;
+  place.tables = manifest_tables(sides.tables, {}, job.is_verified());
+  return place;
+}
+
+void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
+  const Checkpoint& checkpoint = sides.checkpoint;
+  const Owners owners = checkpoint.is_shared() ? Owners{} : checkpoint.owners(run.process_count());
+  const ReplicatedFiles replicated{.checkpoint = checkpoint,
+                                   .placement = sides.source.placement,
+                                   .reader = *plan.reader,
+                                   .owners = owners,
+                                   .is_taken = moved_by_regions(sides),
+                                   .extent = run.job.replicas,
+                                   .threads = run.threads};
+  explain_misfit(
+      misfit_of(checkpoint, run.stores.reading(), run.job.names, sides.expected, run.job.casts), run.processes, [&] {
+        check_source({replicated, plan.moves.readers, run.stores.reading(), equal_pairs(sides), run.open_files},
+                     *plan.exchange, run.processes);
+      });
+}
+
+/// The files that are being written. It refers to sides and plan.
+struct NewFiles {
+  NewFiles(Run& run, const ReshardSides& sides, Plan& plan)
+      : files(sides.checkpoint, plan.moves.planner, *sides.store, target_place(run, sides, plan), plan.moves.shares,
+              run.process(), run.open_files),
+        content(sides.target.placement),
+        sums(run.job.is_verified() ? &content : nullptr) {
+    agree(run.processes, [&] { files.check_format(); });
+    const std::optional<Attribute> of_models = sides.store->traits().model_attribute;
+    if (run.job.target.file_bytes && of_models) files.add_attribute(*of_models);
+    if (!run.job.deltas.empty())
+      for (const Attribute& attribute : newest_attributes(sides.checkpoints())) files.set_attribute(attribute);
+    if (run.job.has_checksums) files.add_checksum();
+    run.time("plan");
+
+    run.counters.phase = Phase::replicas;
+    check_copies(run, sides, plan);
+    run.time("replicas");
+
+    is_resumed = run.output.begin([&] {
+      return run.text.describe(describe_job(sides.checkpoints(), plan.moves.planner, run.job.output.is_single_file,
+                                            run.job.is_verified(), manifest_tables(sides.tables, {}, false)));
+    });
+    create(run);
+  }
+
+  void create(Run& run) {
+    run.counters.phase = Phase::metadata;
+    files.fetch_trees(run.stores.reading(), run.processes);
+    agree(run.processes, [&] {
+      if (run.processes.rank() == 0) beside = files.files_beside(run.stores.reading());
+      files.create(is_resumed, run.threads, run.stores.reading());
+      if (sums != nullptr) files.add_the_rest(*sums);
+    });
+    files.tell_rooms(run.processes);
+    run.time("metadata");
+  }
+
+  TargetFiles files;
+  ContentSums content;
+  ContentSums* sums;               ///< `content`, of the written data; null if nothing is to be verified
+  std::vector<FileBeside> beside;  ///< on process 0
+  bool is_resumed = false;         ///< an earlier run of the job left some of them
+  std::uint64_t kept_bytes = 0;    ///< bytes of this process that it left, found good
+};
+
+// ---- Move: the data, by regions and by keys
+
+Finished check_earlier(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& made) {
+  run.counters.phase = Phase::resume;
+  Finished finished = find_finished(run.output.place()->journal(), sides.target.placement, plan.moves.shares,
+                                    made.files, run.threads, *made.sums, made.kept_bytes, run.processes);
+  run.report.bytes_resumed = run.processes.sum(made.kept_bytes);
+  run.time("resume");
+  return finished;
+}
+
+TableShuffle::Sums move_tables(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& made,
+                               const Finished& finished, Journal* journal) {
+  const TablePlan& tables = sides.tables;
+  if (tables.moves.empty() && tables.offsets.empty()) return {};
+  TableReaders rows(sides.checkpoints(), run.stores.reading(), run.open_files);
+  const ShuffleMeans means{.readers = rows.all(),
+                           .target = made.files,
+                           .shares = plan.moves.shares,
+                           .traffic = run.counters,
+                           .threads = run.threads,
+                           .sums = made.sums,
+                           .journal = journal,
+                           .finished = finished,
+                           .received_bytes = received_memory(run.job.resources)};
+  write_offsets(tables.offsets, means, run.processes);
+  TableShuffle shuffle(tables.moves, means, run.processes);
+  shuffle.run();
+  return shuffle.sums();
+}
+
+/// Returns the sums of the tables' rows.
+TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFiles& made) {
+  const Placement& target = sides.target.placement;
+  SourceReader& reader = *plan.reader;
+  Exchange& exchange = *plan.exchange;
+  agree(run.processes, [&] {
+    if (plan.reads_past_memory)
+      run.report.staging_bytes += reader.read_past_memory(
+          plan.spare_memory(), files_read_by(run.process(), sides.checkpoint, plan.moves.readers));
+  });
+  ChunkSequence chunks = made.files.chunks(exchange.chunk_bytes(), plan.memory.order());
+  chunks.take_cells(plan.moves.casts.cells());
+  if (!reader.reads_ahead()) made.files.cut_where_they_lie(chunks);
+  if (run.job.output.is_pipe) chunks.take_order(made.files.order());
+  const Finished finished = made.is_resumed ? check_earlier(run, sides, plan, made) : Finished();
+  chunks.skip(without_tables(finished, target, sides.tables));
+  const auto journal = run.output.open_journal();
+
+  run.counters.phase = Phase::move;
+  const std::uint64_t total = bytes_written_by(run.process(), plan.moves.shares, target) - made.kept_bytes;
+  run.counters.bytes_total = total;
+  FileWorkload work({plan.moves.planner, plan.moves.casts, plan.moves.readers, reader, made.files, run.process(),
+                     run.counters, made.sums, journal.get()},
+                    std::move(chunks));
+  if (run.output.place() != nullptr) run.output.place()->fill();
+  exchange.run(work);
+  reader.read_as_usual();
+  TableShuffle::Sums table_sums = move_tables(run, sides, plan, made, finished, journal.get());
+  run.report.bytes_to_write = run.processes.sum(total);
+  run.text.tell(run.report);
+  if (run.output.place() != nullptr) run.text.begin(*run.output.place(), journal.get(), made.is_resumed);
+  run.text.write(run.report);
+  if (made.sums != nullptr)
+    made.sums->give_to_owners([&](FileNumber file) { return made.files.owner(file); }, run.processes);
+  run.report.overflows = tell_overflows(work.overflows(), target, run.report.bytes_resumed != 0, run.processes);
+  auto& seconds = run.report.seconds;
+  seconds["move"] = run.watch.lap();
+  seconds["read"] = work.read_seconds() / run.threads;
+  seconds["write"] = work.write_seconds() / run.threads;
+  seconds["exchange"] = std::max(0.0, seconds["move"] - seconds["read"] - seconds["write"]);
+  return table_sums;
+}
+
+// ---- Read back, and publish
+
+void read_back(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& made) {
+  run.counters.phase = Phase::reread;
+  check_reread(sides.target.placement, made.files, *made.sums, plan.exchange->chunk_bytes(), run.threads,
+               run.processes);
+  run.text.reread();
+  run.time("reread");
+}
+
+void publish(Run& run, const ReshardSides& sides, NewFiles& made, const TableShuffle::Sums& table_sums) {
+  run.counters.phase = Phase::publish;
+  run.report.manifest = write_manifest({run.job, sides, run.text, made.sums, table_sums, made.beside}, made.files,
+                                       run.output, run.processes);
+  if (run.job.has_checksums) {
+    if (run.process_count() > 1) agree(run.processes, [&] { made.files.sync(); });  // makes other nodes' writes visible
+    agree(run.processes, [&] { made.files.finish(run.threads); });
+  }
+  agree(run.processes, [&] {
+    if (run.output.place() != nullptr && run.job.output.fsync) made.files.sync();
+    for (const Checkpoint* each : sides.checkpoints())
+      for (const FileNumber file : each->own_files(run.process(), run.process_count()))
+        each->check_unchanged(run.stores.reading(), file);
+    run.text.check_sources(run.stores);
+  });
+  run.output.publish();
+  run.time("publish");
+}
+
+/// The phases, one after the other. Everything before the output begins only looks.
+Report perform(Run run) {
+  const ReshardSides sides = look(run);
+  Plan plan(run, sides);
+  if (run.job.dry_run) {
+    look_ahead(run, sides, plan);
+  } else {
+    NewFiles made(run, sides, plan);
+    TableShuffle::Sums table_sums;
+    if (!run.job.is_view) table_sums = move(run, sides, plan, made);
+    if (run.job.verify == Verify::reread) read_back(run, sides, plan, made);
+    publish(run, sides, made, table_sums);
+    warn_of_repeats(run.job.resources.memory_bytes, decoding_of(run.stores.reading()), run.processes);
+  }
+  run.counters.phase = Phase::done;
+  add_up(run.counters, run.processes, run.report);
+  return std::move(run.report);
+}
 
 }  // namespace
 
@@ -346,7 +393,7 @@ Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, C
     if (text.is_all()) return write_text(job, text, output, stores, processes, counters);
     text.look(stores);
     const ReshardJob rest = text.rest_of_job();
-    return Run(rest, text, output, stores, processes, counters).perform();
+    return perform({rest, text, output, stores, processes, counters});
   });
 }
 
