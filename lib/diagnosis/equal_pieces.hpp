@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <tuple>
 #include <vector>
 
 #include "diagnosis/axis_copies.hpp"
@@ -15,8 +14,6 @@ struct EqualPieces {
   std::vector<ParameterId> parameters;  ///< stored under one name: one, or those that `indices` counts there
   Spreading over;
   AxisCopies copies;
-
-  static auto fields(auto& self) { return std::tie(self.number, self.parameters, self.over, self.copies); }
 };
 
 struct PieceFindings {

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
@@ -36,8 +35,6 @@ class LayoutSamples {
     std::uint64_t dataset = 0;
     std::uint64_t digest = 0;
     bool is_constant = false;
-
-    static auto fields(auto& self) { return std::tie(self.file, self.dataset, self.digest, self.is_constant); }
   };
   struct Stored;
 

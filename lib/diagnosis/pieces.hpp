@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "compare/replicas.hpp"
@@ -16,7 +15,6 @@ struct Spreading {
   Axis axis = 0;
   std::optional<std::uint64_t> entry;  ///< an index into Layout::indices
 
-  static auto fields(auto& self) { return std::tie(self.axis, self.entry); }
   friend auto operator<=>(const Spreading&, const Spreading&) = default;
 };
 

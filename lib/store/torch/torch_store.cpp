@@ -33,7 +33,7 @@ Schema read_schema(const PosixFile& file, std::uint64_t file_bytes) {
 
 /// Frees the pickle's nodes before the schema is encoded.
 std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
-  return encode(FileCatalog{std::make_shared<const Schema>(read_schema(file, file_bytes)), 0, 0});
+  return wire::packed(read_schema(file, file_bytes));
 }
 
 std::string read_carried_tree(const PosixFile& file, std::uint64_t file_bytes) {
@@ -51,7 +51,7 @@ class RecentSchemas {
       recent_.splice(recent_.begin(), recent_, known);
       return known->schema;
     }
-    auto schema = decode_catalog(said).schema;
+    auto schema = wire::unpacked<std::shared_ptr<const Schema>>(said, "metadata from a child process");
     bytes_ += said.size();
     recent_.push_front({std::move(said), schema});
     while (recent_.size() > 1 && bytes_ > most_bytes) {

@@ -22,8 +22,6 @@ constexpr std::uint64_t best_run_bytes = 64ULL << 10;   // bytes that a batch ha
 struct CountedRun {
   std::uint64_t first = 0;
   std::vector<std::uint64_t> rows;  // by group
-
-  static auto fields(auto& self) { return std::tie(self.first, self.rows); }
 };
 
 class CensusTaker {
