@@ -37,7 +37,7 @@ void check_same_words(const Options& options, Communicator& processes) {
 
 /// Process 0's environment on every process: mpirun may not pass it on to other nodes.
 Environment shared_environment(Communicator& processes) {
-  return wire::unpacked<Environment>(processes.broadcast(wire::packed(read_environment()), 0));
+  return value_of(0, read_environment(), processes);
 }
 
 Job job_from(const Program& program, const Options& options, const Environment& environment) {
@@ -66,7 +66,7 @@ void take_latest(const Options& options, Setup& setup, Communicator& processes) 
     key = choice.newest().key;
     is_base = choice.lines.front().is_base();
   });
-  paths = wire::unpacked<std::vector<std::string>>(processes.broadcast(wire::packed(paths), 0));
+  paths = value_of(0, paths, processes);
   setup.model_key = processes.broadcast(key, 0);
   auto& job = std::get<ReshardJob>(setup.job);
   job.source.path = paths.front();

@@ -38,6 +38,8 @@ struct Advice {
     go_alone,        ///< do not join the launcher's job: `detail` is when that is right
     more_patience,   ///< a longer limit for devices that make no progress
   };
+  friend constexpr What last_of(What) { return What::more_patience; }
+
   What what = What::none;
   std::string detail;
 

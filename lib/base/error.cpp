@@ -9,6 +9,11 @@ Error::Error(Kind kind, std::string_view object, Text text) : kind_(kind), objec
   build();
 }
 
+Error::Error(Parts parts) {
+  std::tie(kind_, object_, text_, file_, parameter_, next_advice_) = std::move(parts);
+  build();
+}
+
 namespace {
 
 /// A NUL in a name would end the message wherever what() is used as a C string.

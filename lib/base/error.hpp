@@ -3,6 +3,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "base/advice.hpp"
 
@@ -20,6 +21,10 @@ enum class Kind {
   terminated,   ///< SIGTERM
 };
 
+constexpr Kind last_of(Kind) {
+  return Kind::terminated;
+}
+
 /// The project's one exception type. Its parts are kept apart until it is printed as "OBJECT: FOUND, expected EXPECTED;
 /// REMEDY".
 class Error : public std::exception {
@@ -33,6 +38,11 @@ class Error : public std::exception {
 
   Error(Kind kind, std::string message) : Error(kind, "", {std::move(message), "", ""}) {}
   Error(Kind kind, std::string_view object, Text text);
+
+  /// All parts, for another process (base/wire.hpp).
+  using Parts = std::tuple<Kind, std::string, Text, std::string, std::string, Advice>;
+  Parts to_wire() const { return {kind_, object_, text_, file_, parameter_, next_advice_}; }
+  explicit Error(Parts parts);
 
   Kind kind() const noexcept { return kind_; }
   const std::string& object() const noexcept { return object_; }

@@ -12,19 +12,21 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/wire.hpp"
+
 namespace ckpt {
 
-/// Hashes a key of several fields, all of which its `fields` lists; std::hash takes any other.
+/// Hashes a key: each member of a struct; std::hash takes any other.
 template <class Key>
 struct FieldsHash {
   std::size_t operator()(const Key& key) const noexcept {
-    if constexpr (requires { Key::fields(key); }) {
+    if constexpr (std::is_aggregate_v<Key>) {
       std::uint64_t hash = 0;
       const auto add = [&]<class Field>(const Field& field) {
         hash = (hash ^ std::hash<Field>{}(field)) * 0x9e3779b97f4a7c15ULL;
         hash ^= hash >> 32;  // the product's low bits know little of the high ones
       };
-      std::apply([&](const auto&... fields) { (add(fields), ...); }, Key::fields(key));
+      std::apply([&](const auto&... fields) { (add(fields), ...); }, wire::members_of(key));
       return hash;
     } else {
       return std::hash<Key>{}(key);

@@ -52,7 +52,6 @@ class ContentSums {
     ParameterId parameter = 0;
     Position base = 0;
 
-    static auto fields(auto& self) { return std::tie(self.parameter, self.base); }
     friend bool operator<(const Copy& a, const Copy& b) noexcept {
       return std::tie(a.parameter, a.base) < std::tie(b.parameter, b.base);
     }

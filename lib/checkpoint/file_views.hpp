@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "layout/names/file_table.hpp"
@@ -18,7 +17,6 @@ struct SeenFile {
   std::uint64_t bytes = not_seen;
   std::int64_t modified_ns = 0;  ///< since the epoch
 
-  static auto fields(auto& self) { return std::tie(self.bytes, self.modified_ns); }
   bool is_seen() const noexcept { return bytes != not_seen; }
   friend bool operator==(const SeenFile&, const SeenFile&) = default;
 };
@@ -27,8 +25,6 @@ struct SeenFile {
 struct FileView {
   std::string host;
   std::vector<SeenFile> files;
-
-  static auto fields(auto& self) { return std::tie(self.host, self.files); }
 };
 
 /// The combined view of all processes.

@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/error_bytes.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/shell_word.hpp"
@@ -134,19 +133,14 @@ using LostFiles = std::map<std::string, Error>;
 /// A file that the index names, as its reader sees it.
 struct NamedByIndex {
   bool is_here = false;
-  std::string fault;  ///< why it cannot be read, as bytes; empty if it can
-  static auto fields(auto& self) { return std::tie(self.is_here, self.fault); }
+  std::optional<Error> fault;  ///< why it cannot be read
 };
 
 NamedByIndex seen_by_reader(const fs::path& file, SourceStore& store) {
   std::error_code ignored;
-  NamedByIndex seen{fs::exists(file, ignored), ""};
-  if (!seen.is_here || !fs::is_regular_file(file, ignored) || store.recognises(file)) return seen;
-  if (const auto error = unlike(file, "a file of tensors")) {  // else reading it says more
-    ByteWriter out;
-    put(out, *error);
-    seen.fault = out.take();
-  }
+  NamedByIndex seen{fs::exists(file, ignored), std::nullopt};
+  if (seen.is_here && fs::is_regular_file(file, ignored) && !store.recognises(file))
+    seen.fault = unlike(file, "a file of tensors");  // else reading it says more
   return seen;
 }
 
@@ -166,9 +160,7 @@ LostFiles lost_files(const fs::path& index, const std::vector<std::string>& file
   for (std::size_t i = 0; i < files.size(); ++i) {
     const NamedByIndex& file = seen[readers[i].reader][i];
     if (!file.is_here) absent.push_back(files[i]);
-    if (file.fault.empty()) continue;
-    ByteReader in(file.fault, "an error");
-    lost.emplace(files[i], get_error(in));
+    if (file.fault) lost.emplace(files[i], *file.fault);
   }
   const bool is_one = absent.size() == 1;
   const std::string directory = index.parent_path().empty() ? "." : index.parent_path().string();

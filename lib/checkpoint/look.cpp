@@ -6,56 +6,41 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/wire.hpp"
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "checkpoint/surroundings.hpp"
 #include "frameworks/describe.hpp"
 #include "frameworks/flat_parameters.hpp"
-#include "processes/wire.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// A Described, as one process sends it to the others.
+/// A Described, as one process sends it to the others: layouts as JSON, files apart from their catalogs.
 struct DescribedMessage {
   std::string layout;
   std::string elsewhere;
   std::string origin;
-  std::vector<std::string> names;
-  std::vector<std::string> paths;
+  std::vector<std::pair<std::string, std::string>> files;  ///< names and paths
   std::string catalogs;
   std::vector<std::string> left_out;
   std::vector<FileBeside> beside;
   std::map<std::string, std::string> masters;
   bool completes_given = false;
-
-  static auto fields(auto& self) {
-    return std::tie(self.layout, self.elsewhere, self.origin, self.names, self.paths, self.catalogs, self.left_out,
-                    self.beside, self.masters, self.completes_given);
-  }
 };
 
 std::string message_of(const Described& described) {
-  DescribedMessage message{to_json(described.layout),
-                           to_json(described.elsewhere),
-                           described.layout.origin,
-                           {},
-                           {},
-                           {},
-                           described.left_out,
-                           described.beside,
-                           described.masters,
-                           described.completes_given};
+  const auto& [layout, elsewhere, files, left_out, beside, masters, completes_given] = described;
+  std::vector<std::pair<std::string, std::string>> names;
   std::vector<FileCatalog> catalogs;
-  for (const DescribedFile& file : described.files) {
-    message.names.push_back(file.name);
-    message.paths.push_back(file.path);
+  for (const DescribedFile& file : files) {
+    names.emplace_back(file.name, file.path);
     catalogs.push_back(file.catalog);
   }
-  message.catalogs = encode(catalogs);
-  return wire::packed(message);
+  return wire::packed(to_json(layout), to_json(elsewhere), layout.origin, names, encode(catalogs), left_out, beside,
+                      masters, completes_given);
 }
 
 Described described_in(const std::string& bytes) {
@@ -69,7 +54,7 @@ Described described_in(const std::string& bytes) {
                       message.completes_given};
   std::vector<FileCatalog> catalogs = decode_catalogs({message.catalogs});
   for (std::size_t i = 0; i < catalogs.size(); ++i)
-    described.files.push_back({message.names.at(i), message.paths.at(i), std::move(catalogs[i])});
+    described.files.push_back({message.files.at(i).first, message.files.at(i).second, std::move(catalogs[i])});
   return described;
 }
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "layout/placement/placement.hpp"
@@ -21,8 +20,6 @@ struct ManifestFile {
   std::uint64_t card = 0;
   std::uint64_t bytes = 0;
   std::string fingerprint;  ///< empty: the run did not verify
-
-  static auto fields(auto& self) { return std::tie(self.name, self.card, self.bytes, self.fingerprint); }
 };
 
 /// Which of a table's rows were taken.

@@ -14,7 +14,7 @@
 #include "checkpoint/surroundings.hpp"
 #include "checkpoint/without_layout.hpp"
 #include "io/small_text.hpp"
-#include "processes/wire.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
@@ -29,8 +29,6 @@ constexpr std::uint64_t most_json_bytes = 256ULL << 20;
 struct Found {
   bool is_checkpoint = false;
   std::string json;  ///< else the file's text
-
-  static auto fields(auto& self) { return std::tie(self.is_checkpoint, self.json); }
 };
 
 std::string json_in(const std::filesystem::path& path) {
@@ -86,7 +84,7 @@ Reference Reference::load(const std::filesystem::path& path, SourceStore& store,
   agree(processes, [&] {
     if (processes.rank() == 0) found = found_at(path, store);
   });
-  found = wire::unpacked<Found>(processes.broadcast(wire::packed(found), 0));
+  found = value_of(0, found, processes);
   std::vector<Part> parts;
   if (found.is_checkpoint) {
     parts.push_back(part_of(find_checkpoint(CheckpointPlace{path, {}}, store, processes), store, processes));

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "layout/placement/placement.hpp"
@@ -31,9 +30,6 @@ struct Mismatch {
   Distance largest;
   std::vector<bool> cards;  ///< by B's cards: whether it holds such elements
 
-  static auto fields(auto& self) {
-    return std::tie(self.count, self.first, self.first_card, self.first_a, self.first_b, self.largest, self.cards);
-  }
   void add(const Mismatch& other);
 };
 

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,8 +26,6 @@ class MissingCounts {
     Position card = 0;
     std::uint64_t digest = 0;
     bool is_constant = false;
-
-    static auto fields(auto& self) { return std::tie(self.parameter, self.card, self.digest, self.is_constant); }
   };
 
   /// Samples those of these parameters that were not sampled yet. Collective.

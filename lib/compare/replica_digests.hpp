@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "compare/replicas.hpp"
@@ -26,8 +25,6 @@ struct ReplicaDigest {
   Position first = 0;  ///< the card of the first copy that holds the shard
   Position card = 0;
   PartialSum sum;
-
-  static auto fields(auto& self) { return std::tie(self.parameter, self.first, self.card, self.sum); }
 };
 
 /// Reads the parts of parameters with several copies that are compared.

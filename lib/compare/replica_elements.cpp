@@ -41,7 +41,7 @@ class ElementComparison {
       found = {std::to_string(differing_) + " of " + std::to_string(compared_) +
                    " elements that were compared, first at " + to_string(first_) + ": " + values_,
                differing_ >= compared_ - differing_};
-    return wire::unpacked<DifferingElements>(processes.broadcast(wire::packed(found), static_cast<int>(judge)));
+    return value_of(static_cast<int>(judge), found, processes);
   }
 
  private:

@@ -23,8 +23,6 @@ struct Disagreement {
 struct DifferingElements {
   std::string text;  ///< "3 of 64 elements that were compared, first at [0, 5]: 0.5 on card 3, 0.25 on card 0"
   bool are_most = false;
-
-  static auto fields(auto& self) { return std::tie(self.text, self.are_most); }
 };
 
 /// Compares the first odd card with the first right one, element by element. Empty for a parameter whose elements have

@@ -20,7 +20,6 @@ struct AxisCopies {
   /// The card of which this one is a copy.
   Position original(const Mesh& mesh, Position card) const;
 
-  static auto fields(auto& self) { return std::tie(self.axis, self.stride, self.count); }
   friend auto operator<=>(const AxisCopies&, const AxisCopies&) = default;
 };
 

@@ -101,8 +101,6 @@ struct PieceDigest {
   Position card = 0;
   PartialSum sum;
   std::uint32_t values = 0;  ///< how many different ones are in one run, at most telling_values
-
-  static auto fields(auto& self) { return std::tie(self.pieces, self.card, self.sum, self.values); }
 };
 
 std::uint32_t count_values(std::span<const std::byte> bytes, std::uint64_t element) {
@@ -120,8 +118,6 @@ std::uint32_t count_values(std::span<const std::byte> bytes, std::uint64_t eleme
 struct Judgement {
   std::vector<std::uint64_t> suspects;  ///< indices of Pieces of which some cards agree
   PieceFindings found;
-
-  static auto fields(auto& self) { return std::tie(self.suspects, self.found.equal, self.found.distinct); }
 };
 
 class PieceSearch {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "compare/replicas.hpp"
@@ -17,7 +16,6 @@ struct Spreading {
   Axis axis = 0;
   std::optional<std::uint64_t> entry;  ///< an index into Layout::indices
 
-  static auto fields(auto& self) { return std::tie(self.axis, self.entry); }
   friend auto operator<=>(const Spreading&, const Spreading&) = default;
 };
 
@@ -27,8 +25,6 @@ struct EqualPieces {
   std::vector<ParameterId> parameters;  ///< stored under one name: one, or those that `indices` counts there
   Spreading over;
   AxisCopies copies;
-
-  static auto fields(auto& self) { return std::tie(self.number, self.parameters, self.over, self.copies); }
 };
 
 struct PieceFindings {

@@ -112,8 +112,6 @@ class LayoutSamples {
     std::uint64_t dataset = 0;
     std::uint64_t digest = 0;
     bool is_constant = false;
-
-    static auto fields(auto& self) { return std::tie(self.file, self.dataset, self.digest, self.is_constant); }
   };
   /// The samples under one stored name.
   struct Stored {

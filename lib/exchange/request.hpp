@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/wire.hpp"
 #include "plan/planner.hpp"
 #include "tensor/fingerprint.hpp"
 
@@ -21,14 +22,13 @@ class RequestWriter {
  public:
   /// Does not send the transfer's place on the writer's side.
   void add(const Transfer& transfer);
-  std::string take() { return std::move(bytes_); }
+  std::string take() { return out_.take(); }
 
  private:
-  void put(std::uint64_t value);
-  std::string bytes_;
+  wire::Writer out_;
 };
 
-/// Returns the transfers of a request; their targets are their places in the message. Throws peer if the bytes are
+/// Returns the transfers of a request; their targets are their places in the message. Throws input if the bytes are
 /// invalid.
 std::vector<Transfer> read_request(const std::string& bytes);
 

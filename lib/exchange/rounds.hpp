@@ -21,8 +21,6 @@ struct RoundWish {
   bool has_more = false;    ///< the writer has chunks left, from any reader
   std::uint64_t least = 0;  ///< bytes from this reader for its next chunk
   std::uint64_t most = 0;   ///< bytes from this reader for all chunks that fit into its own memory
-
-  static auto fields(auto& self) { return std::tie(self.has_more, self.least, self.most); }
 };
 
 /// Returns how many bytes a reader grants each writer in a round, by rank, so that together they fit into `part_bytes`.

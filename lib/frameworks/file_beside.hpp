@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace ckpt {
@@ -12,8 +11,6 @@ struct FileBeside {
   std::string name;
   std::string bytes;
   std::vector<std::string> leaves = {};  ///< names of its values that no attribute can hold
-
-  static auto fields(auto& self) { return std::tie(self.name, self.bytes, self.leaves); }
 };
 
 }  // namespace ckpt

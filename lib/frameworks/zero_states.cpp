@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/byte_stream.hpp"
 #include "base/error.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/torch/branches.hpp"
@@ -64,82 +63,15 @@ std::vector<NamedShape> shapes_in(const Pickle& tree, PickleId dict, const std::
   return shapes;
 }
 
-void put(ByteWriter& out, const std::vector<NamedShape>& shapes) {
-  out.number(shapes.size());
-  for (const NamedShape& each : shapes) {
-    out.text(each.name);
-    out.number(each.shape.size());
-    for (const std::uint64_t extent : each.shape) out.number(extent);
-  }
+ModelStates states_in(const PosixFile& file, std::uint64_t bytes) {
+  return model_states(torch::read_archive(file, bytes).tree);
 }
 
-std::vector<NamedShape> take_shapes(ByteReader& in) {
-  std::vector<NamedShape> shapes(in.count(2 * sizeof(std::uint64_t)));
-  for (NamedShape& each : shapes) {
-    each.name = in.text();
-    each.shape = Extents(in.count(sizeof(std::uint64_t)));
-    for (std::uint64_t& extent : each.shape) extent = in.number();
-  }
-  return shapes;
-}
-
-std::string encoded(const ModelStates& states) {
-  ByteWriter out;
-  out.number(states.data_ranks);
-  out.number(states.model_ranks);
-  out.number(states.groups.size());
-  for (const auto& group : states.groups) put(out, group);
-  put(out, states.frozen);
-  out.number(states.tied.size());
-  for (const TiedWeight& each : states.tied) {
-    out.text(each.name);
-    out.text(each.to);
-  }
-  out.number(states.buffers.size());
-  for (const std::string& name : states.buffers) out.text(name);
-  out.number(states.optimizer.size());
-  for (const StateOfWeight& each : states.optimizer) {
-    out.text(each.path);
-    out.text(each.weight);
-    out.flag(each.is_master);
-  }
-  return out.take();
-}
-
-ModelStates decoded(const std::string& said) {
-  ByteReader in(said, "model states from a child process");
-  ModelStates states;
-  states.data_ranks = in.number();
-  states.model_ranks = in.number();
-  states.groups.resize(in.count(sizeof(std::uint64_t)));
-  for (auto& group : states.groups) group = take_shapes(in);
-  states.frozen = take_shapes(in);
-  states.tied.resize(in.count(2 * sizeof(std::uint64_t)));
-  for (TiedWeight& each : states.tied) {
-    each.name = in.text();
-    each.to = in.text();
-  }
-  states.buffers.resize(in.count(sizeof(std::uint64_t)));
-  for (std::string& name : states.buffers) name = in.text();
-  states.optimizer.resize(in.count(2 * sizeof(std::uint64_t) + 1));
-  for (StateOfWeight& each : states.optimizer) {
-    each.path = in.text();
-    each.weight = in.text();
-    each.is_master = in.flag();
-  }
-  in.finish();
-  return states;
-}
-
-std::string encoded_states(const PosixFile& file, std::uint64_t bytes) {
-  return encoded(model_states(torch::read_archive(file, bytes).tree));
-}
-
-std::string encoded_with_optimizer(const PosixFile& file, std::uint64_t bytes) {
+ModelStates states_with_optimizer(const PosixFile& file, std::uint64_t bytes) {
   const torch::Archive archive = torch::read_archive(file, bytes);
   ModelStates states = model_states(archive.tree);
   if (states.groups.empty()) states.optimizer = states_of_weights(archive.tree, archive.storages);
-  return encoded(states);
+  return states;
 }
 
 }  // namespace
@@ -149,8 +81,8 @@ ModelStates read_model_states(const std::filesystem::path& path, bool with_optim
     const PosixFile file = PosixFile::open_for_reading(path);
     const std::uint64_t bytes = file.status().bytes;
     const IsolationLimits limits = torch::limits_of_file(bytes);
-    return decoded(with_optimizer ? read_guarded<encoded_with_optimizer>(file, bytes, "torch", limits)
-                                  : read_guarded<encoded_states>(file, bytes, "torch", limits));
+    return with_optimizer ? read_guarded<states_with_optimizer>(file, bytes, "torch", limits)
+                          : read_guarded<states_in>(file, bytes, "torch", limits);
   });
 }
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "base/buffer.hpp"
@@ -32,9 +31,6 @@ class DecodedChunks {
     std::int64_t modified_ns = 0;
     std::uint64_t dataset = 0;
     std::uint64_t chunk = 0;
-    static auto fields(auto& self) {
-      return std::tie(self.device, self.inode, self.modified_ns, self.dataset, self.chunk);
-    }
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Size {

@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -98,7 +97,6 @@ class DirectBlocks {
   struct Key {
     std::uint64_t file = 0;
     std::uint64_t index = 0;  // of the block in the file
-    static auto fields(auto& self) { return std::tie(self.file, self.index); }
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct File {

@@ -51,6 +51,11 @@ class FileExtents {
 
   /// Appends the extents, as intervals of the file, to a list.
   void append_to(std::vector<Interval>& intervals) const;
+  std::vector<Interval> to_wire() const {
+    std::vector<Interval> intervals;
+    append_to(intervals);
+    return intervals;
+  }
 
   friend bool operator==(const FileExtents& a, const FileExtents& b) noexcept;
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <tuple>
 
 #include "base/lru.hpp"
 #include "io/located_file.hpp"
@@ -71,7 +70,6 @@ class MappedWindows {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::uint64_t index = 0;  // of the window in the file
-    static auto fields(auto& self) { return std::tie(self.device, self.inode, self.index); }
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Mapped {

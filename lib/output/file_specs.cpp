@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "base/byte_stream.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/wire.hpp"
 #include "frameworks/tree_fit.hpp"
 #include "layout/names/pattern.hpp"
 #include "output/sayings.hpp"
@@ -17,30 +17,18 @@ namespace ckpt {
 
 namespace {
 
-void put_extents(ByteWriter& out, const Extents& extents) {
-  out.number(extents.size());
-  for (const std::uint64_t each : extents) out.number(each);
-}
-
-void put_pointer(ByteWriter& out, const void* pointer) {
-  out.number(reinterpret_cast<std::uintptr_t>(pointer));
-}
-
 /// Adds a parameter's spread, which equal ones share; returns false if it lies among others or in pieces.
-bool put_spread(ByteWriter& out, const Placement& placement, ParameterId parameter) {
+bool put_spread(wire::Writer& out, const Placement& placement, ParameterId parameter) {
   const Spread& spread = placement.spreads()[parameter];
   if (spread.bucket || spread.flat || spread.boxes) return false;
-  for (const auto& cut : spread.cuts) put_pointer(out, cut.get());
-  for (const auto& axes : spread.axes) {
-    out.number(axes.size());
-    for (const Axis axis : axes) out.number(axis);
-  }
-  for (const std::size_t dimension : spread.permute) out.number(dimension);
+  for (const auto& cut : spread.cuts) out.put(reinterpret_cast<std::uintptr_t>(cut.get()));
+  out.put(spread.axes);
+  out.put(spread.permute);
   return true;
 }
 
 /// Adds where each file that has an array stores it; returns false if one does not store it as it is, or none has it.
-bool put_places(ByteWriter& out, const std::vector<Saying>& sayings, std::size_t entry, const std::string& name) {
+bool put_places(wire::Writer& out, const std::vector<Saying>& sayings, std::size_t entry, const std::string& name) {
   bool is_anywhere = false;
   for (std::size_t i = 0; i < sayings.size(); ++i) {
     if (sayings[i].entry != entry) continue;
@@ -49,16 +37,7 @@ bool put_places(ByteWriter& out, const std::vector<Saying>& sayings, std::size_t
     const Dataset& dataset = sayings[i].schema->datasets[found];
     if (dataset.storage != Storage::raw && dataset.storage != Storage::strided) return false;
     is_anywhere = true;
-    out.number(i);
-    std::vector<Interval> extents;
-    dataset.extents.append_to(extents);
-    out.number(extents.size());
-    for (const Interval extent : extents) {
-      out.number(extent.lo);
-      out.number(extent.hi);
-    }
-    put_extents(out, dataset.strides.value_or({}));
-    put_extents(out, (*sayings[i].schema->arrays)[found].shape);
+    out.put(std::tie(i, dataset.extents, dataset.strides, (*sayings[i].schema->arrays)[found].shape));
   }
   return is_anywhere;
 }
@@ -69,13 +48,9 @@ std::optional<std::string> key_of(const ArrayPlace& array, const Planner& planne
   if (array.members.size() != 1) return std::nullopt;
   const ParameterId parameter = array.members.front();
   const ParameterId from = planner.source_of(parameter);
-  ByteWriter key;
-  key.text(array.dtype.name);
-  for (const auto& [axis, coordinates] : array.at) {
-    key.number(axis);
-    key.number(coordinates.size());
-    for (const auto coordinate : coordinates) key.number(coordinate);
-  }
+  wire::Writer key;
+  key.put(array.dtype.name);
+  key.put(array.at);
   if (!put_spread(key, planner.target(), parameter) || !put_spread(key, planner.source(), from)) return std::nullopt;
   const ArrayId from_array = planner.source().array_of(from);
   if (!put_places(key, sayings, from_files.entry(from_array), from_files.name(from_array))) return std::nullopt;

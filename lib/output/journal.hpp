@@ -5,7 +5,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "io/posix_file.hpp"
@@ -22,10 +21,6 @@ struct JournalRecord {
   PartialSum read;
 
   friend bool operator==(const JournalRecord&, const JournalRecord&) = default;
-  static auto fields(auto& self) {
-    return std::tie(self.card, self.array, self.elements.lo, self.elements.hi, self.read.low, self.read.high,
-                    self.read.bytes);
-  }
 };
 
 /// A job's progress: beside the written data, one file for each process with a record for each finished chunk. A reader

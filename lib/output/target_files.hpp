@@ -118,8 +118,6 @@ class TargetFiles {
     bool is_kept = false;
     bool is_in_order = true;
     std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> data;  ///< by array: from and to in the file
-
-    static auto fields(auto& self) { return std::tie(self.file, self.is_kept, self.is_in_order, self.data); }
   };
   SharedRoom shared_room(FileNumber file) const;
   void create_file(FileNumber file, const FileSpec& spec, bool is_resumed);

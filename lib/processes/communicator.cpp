@@ -4,24 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "base/error_bytes.hpp"
+#include "base/wire.hpp"
 
 namespace ckpt {
 
 namespace {
-
-std::string packed(const Error& error) {
-  ByteWriter out;
-  put(out, error);
-  return out.take();
-}
-
-Error unpacked(const std::string& bytes) {
-  ByteReader in(bytes, "a message of another process");
-  Error error = get_error(in);
-  in.finish();
-  return error;
-}
 
 std::string named(const Communicator& processes) {
   if (processes.size() == 1) return {};
@@ -88,9 +75,9 @@ void agree(Communicator& processes, const std::function<void()>& work) {
   const int bid = failure ? processes.size() - processes.rank() : 0;
   const auto highest = static_cast<int>(processes.maximum(static_cast<std::uint64_t>(bid)));
   if (highest == 0) return;
-  const auto lowest = processes.broadcast(failure ? packed(*failure) : "", processes.size() - highest);
+  const auto lowest = processes.broadcast(failure ? wire::packed(*failure) : "", processes.size() - highest);
   processes.set_failed_together(true);
-  throw unpacked(lowest);
+  throw wire::unpacked<Error>(lowest);
 }
 
 std::unique_ptr<Communicator> solo() {

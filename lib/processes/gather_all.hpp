@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/wire.hpp"
 #include "processes/communicator.hpp"
-#include "processes/wire.hpp"
 
 namespace ckpt {
 
@@ -16,6 +16,13 @@ std::vector<T> gather_all(const T& mine, Communicator& processes) {
   std::vector<T> all;
   for (const std::string& bytes : processes.all_gather(wire::packed(mine))) all.push_back(wire::unpacked<T>(bytes));
   return all;
+}
+
+/// Returns the value of one process.
+template <class T>
+T value_of(int process, const T& mine, Communicator& processes) {
+  if (processes.size() == 1) return mine;
+  return wire::unpacked<T>(processes.broadcast(processes.rank() == process ? wire::packed(mine) : "", process));
 }
 
 /// Sends to_peer[p] to process p; returns what each process has sent to this one, by rank.

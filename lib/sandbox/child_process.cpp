@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/error_bytes.hpp"
 #include "base/limits.hpp"
+#include "base/wire.hpp"
 #include "io/posix_file.hpp"
 
 namespace ckpt {
@@ -128,31 +128,22 @@ void keep_to(const IsolationLimits& limits) {
   limit(RLIMIT_CPU, limits.processor_s);
 }
 
-std::string outcome_of(const IsolatedWork& work) {
-  ByteWriter out;
-  const auto begin = [&](Outcome::What what) { out.number(static_cast<std::uint64_t>(what)); };
-  const auto fail = [&](const Error& error) {
-    begin(Outcome::What::error);
-    put(out, error);
-  };
+Outcome outcome_of(const IsolatedWork& work) {
   try {
-    const std::string result = work.run(work.argument, work.fd);
-    begin(Outcome::What::result);
-    out.text(result);
+    return {work.run(work.argument, work.fd), std::nullopt};
   } catch (const Error& error) {
-    fail(error);
+    return {"", error};
   } catch (const std::bad_alloc&) {
-    begin(Outcome::What::memory);
+    return {"", std::nullopt, true};
   } catch (const std::exception& error) {
-    fail(Error(Kind::input, error.what()));
+    return {"", Error(Kind::input, error.what())};
   }
-  return out.take();
 }
 
 [[noreturn]] void be_the_child(int out, const IsolatedWork& work) {
   reset_signals();
   keep_to(work.limits);
-  const std::string said = outcome_of(work);
+  const std::string said = wire::packed(outcome_of(work));
   for (std::string_view rest = said; !rest.empty();) {
     const ssize_t put = retried([&] { return ::write(out, rest.data(), rest.size()); });
     if (put < 0) ::_exit(EXIT_FAILURE);
@@ -226,16 +217,6 @@ std::optional<ChildReport> run_child(const IsolatedWork& work, const std::functi
   Child child(id);
   out.reset();
   return watch(child, in.get(), work.limits);
-}
-
-Outcome outcome_in(std::string_view said) {
-  ByteReader in(said, "what a child process said");
-  Outcome outcome;
-  outcome.what = in.choice(Outcome::What::memory);
-  if (outcome.what == Outcome::What::result) outcome.result = in.text();
-  if (outcome.what == Outcome::What::error) outcome.error = get_error(in);
-  in.finish();
-  return outcome;
 }
 
 }  // namespace ckpt

@@ -36,10 +36,11 @@ struct IsolatedWork {
 
 /// How a child ended.
 struct ChildReport {
-  enum class End : std::uint64_t { by_itself, said_too_much, idle, too_slow };
+  enum class End : std::uint8_t { by_itself, said_too_much, idle, too_slow };
+  friend constexpr End last_of(End) { return End::too_slow; }
   End end = End::by_itself;
   int status = 0;    ///< the status from waitpid, if the child ended by itself
-  std::string said;  ///< the child's output, for `outcome_in`
+  std::string said;  ///< the child's output, a packed Outcome
 };
 
 /// Runs the work in a forked child, watches it, and kills it if it exceeds its limits. Returns nothing if no child can
@@ -48,13 +49,10 @@ std::optional<ChildReport> run_child(const IsolatedWork& work, const std::functi
 
 /// The result of the work in a child, or its error.
 struct Outcome {
-  enum class What : std::uint64_t { result, error, memory };
-  What what = What::result;
   std::string result;
   std::optional<Error> error;
+  bool has_exceeded_memory = false;
 };
-/// Parses a child's output; throws input if it is damaged.
-Outcome outcome_in(std::string_view said);
 
 /// Blocks all signals while it lives: a signal between fork and the reset of the handlers would run this process's
 /// handlers in the child.

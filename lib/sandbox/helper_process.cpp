@@ -15,10 +15,10 @@
 #include <span>
 #include <vector>
 
-#include "base/byte_stream.hpp"
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/limits.hpp"
+#include "base/wire.hpp"
 
 namespace ckpt {
 
@@ -97,46 +97,12 @@ std::optional<std::string> receive(int socket, std::vector<Fd>& files) {
   return bytes;
 }
 
-std::string encode(const IsolatedWork& work) {
-  ByteWriter out;
-  out.number(reinterpret_cast<std::uintptr_t>(work.run));
-  for (const std::uint64_t each :
-       {work.limits.memory_bytes, work.limits.processor_s, work.limits.idle_s, work.limits.clock_s})
-    out.number(each);
-  out.text(work.argument);
-  return out.take();
-}
-
-IsolatedWork decode_work(std::string_view bytes) {
-  ByteReader in(bytes, "a request");
+IsolatedWork work_in(std::string_view request) {
+  wire::Reader in(request, "a request");
   IsolatedWork work{};
-  work.run = reinterpret_cast<decltype(work.run)>(static_cast<std::uintptr_t>(in.number()));
-  for (std::uint64_t* each :
-       {&work.limits.memory_bytes, &work.limits.processor_s, &work.limits.idle_s, &work.limits.clock_s})
-    *each = in.number();
-  work.argument = in.text();
+  work.run = reinterpret_cast<decltype(work.run)>(in.take<std::uintptr_t>());
+  in.take_into(std::tie(work.limits, work.argument));
   return work;
-}
-
-std::string encode(const std::optional<ChildReport>& report) {
-  ByteWriter out;
-  out.flag(report.has_value());
-  if (report) {
-    out.number(static_cast<std::uint64_t>(report->end));
-    out.number(static_cast<std::uint64_t>(report->status));
-    out.text(report->said);
-  }
-  return out.take();
-}
-
-std::optional<ChildReport> decode_report(std::string_view bytes) {
-  ByteReader in(bytes, "a report");
-  if (!in.flag()) return std::nullopt;
-  ChildReport report;
-  report.end = static_cast<ChildReport::End>(in.number());
-  report.status = static_cast<int>(in.number());
-  report.said = in.text();
-  return report;
 }
 
 /// Closes everything that the program has open except standard error: nobody should wait for the end of a pipe that the
@@ -162,7 +128,7 @@ void leave_signals_to_the_program() {
 }
 
 void send_answer(int socket, const std::optional<ChildReport>& report) {
-  const std::string answer = encode(report);
+  const std::string answer = wire::packed(report);
   if (send_head(socket, answer.size(), {})) send_all(socket, answer);
 }
 
@@ -189,7 +155,7 @@ void serve(int socket) {
     const auto request = receive(socket, files);
     forget_watchers(request ? WNOHANG : 0);
     if (!request || files.empty()) return;
-    IsolatedWork work = decode_work(*request);
+    IsolatedWork work = work_in(*request);
     if (files.size() > 1) work.fd = files[1].get();
     const pid_t id = ::fork();
     if (id < 0) send_answer(files[0].get(), std::nullopt);
@@ -261,7 +227,7 @@ std::vector<std::optional<ChildReport>> HelperProcess::run(std::span<const Isola
   for (const Fd& socket : sockets) answers.push_back(socket ? receive(socket.get(), none) : std::nullopt);
   std::vector<std::optional<ChildReport>> reports(works.size());
   for (std::size_t i = 0; i < works.size(); ++i)
-    if (sockets[i]) reports[i] = decode_report(answered(answers[i]));
+    if (sockets[i]) reports[i] = wire::unpacked<std::optional<ChildReport>>(answered(answers[i]), "a report");
   return reports;
 }
 
@@ -272,7 +238,7 @@ Fd HelperProcess::ask(const IsolatedWork& work) {
   Fd ours(ends[0]);
   const Fd theirs(ends[1]);
   const std::array<int, max_files> files{theirs.get(), work.fd};
-  const std::string request = encode(work);
+  const std::string request = wire::packed(reinterpret_cast<std::uintptr_t>(work.run), work.limits, work.argument);
   const std::lock_guard lock(mutex_);
   const bool sent = send_head(socket_.get(), request.size(), std::span(files).first(work.fd < 0 ? 1 : 2)) &&
                     send_all(socket_.get(), request);

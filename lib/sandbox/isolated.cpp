@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/limits.hpp"
+#include "base/wire.hpp"
 #include "sandbox/helper_process.hpp"
 
 namespace ckpt {
@@ -75,8 +76,8 @@ void judge(const ChildReport& report, const IsolatedWork& work) {
 
 std::string result_of(const ChildReport& report, const IsolatedWork& work) {
   judge(report, work);
-  Outcome outcome = outcome_in(report.said);
-  if (outcome.what == Outcome::What::memory) refuse_memory(work);
+  auto outcome = wire::unpacked<Outcome>(report.said, "what a child process said");
+  if (outcome.has_exceeded_memory) refuse_memory(work);
   if (outcome.error) throw std::move(*outcome.error);
   return std::move(outcome.result);
 }

@@ -4,6 +4,12 @@
 
 namespace ckpt {
 
+bool Schema::is_consistent() const noexcept {
+  return datasets.size() == arrays->size() && std::ranges::all_of(datasets, [&](const Dataset& dataset) {
+           return std::ranges::all_of(dataset.views, [&](const View& view) { return view.file < viewed.size(); });
+         });
+}
+
 std::size_t Schema::find(const std::string& name) const {
   const auto place =
       std::lower_bound(arrays->begin(), arrays->end(), name,

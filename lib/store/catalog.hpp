@@ -26,6 +26,10 @@ enum class Storage : std::uint8_t {
   verbatim,  ///< StoredArray::verbatim: the catalog holds the value
 };
 
+constexpr Storage last_of(Storage) {
+  return Storage::verbatim;
+}
+
 /// An axis of the mesh of cards over which a distributed tensor is spread, as one card's file describes it.
 struct MeshAxis {
   std::string name;  ///< may be empty
@@ -99,6 +103,7 @@ struct Schema {
   /// Array name → name in a tree of dicts, for the arrays of any file whose tree name differs.
   std::map<std::string, std::string> tree_names = {};
 
+  bool is_consistent() const noexcept;
   /// Returns the index of the array of this name, or arrays->size().
   std::size_t find(const std::string& name) const;
 };

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "io/decoded_chunks.hpp"
@@ -81,8 +80,6 @@ struct FileRoom {
 struct IndexedFile {
   std::string name;
   std::string index;  ///< FileRoom::index
-
-  static auto fields(auto& self) { return std::tie(self.name, self.index); }
 };
 
 /// Returns where data, manifest and checksum lie in a new file: the parts that are written after it was created.

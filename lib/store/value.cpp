@@ -1,7 +1,7 @@
 #include "store/value.hpp"
 
-#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
+#include "base/wire.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {
@@ -23,9 +23,7 @@ std::string fixed_text(const DType& dtype, std::string_view bytes) {
 }  // namespace
 
 Value text_value(const std::string& text) {
-  ByteWriter bytes;
-  bytes.text(text);
-  return {text_type(), Extents{}, bytes.take()};
+  return {text_type(), Extents{}, wire::packed(text)};
 }
 
 Value integers_value(const Extents& numbers) {
@@ -39,14 +37,14 @@ Value integers_value(const Extents& numbers) {
 
 std::optional<std::vector<std::string>> texts_in(const Value& value) {
   if (!is_text(value.dtype)) return std::nullopt;
-  ByteReader bytes(value.bytes, "a text");
+  wire::Reader bytes(value.bytes, "a text");
   std::vector<std::string> texts;
   for (std::uint64_t i = 0; i < value.count(); ++i) {
     if (value.dtype.size > 0) {
       texts.push_back(fixed_text(value.dtype, bytes.raw(value.dtype.size)));
       continue;
     }
-    const std::uint64_t length = bytes.number();
+    const std::uint64_t length = bytes.take<std::uint64_t>();
     texts.emplace_back(length == no_text ? std::string_view() : bytes.raw(length));
   }
   bytes.finish();

@@ -14,6 +14,7 @@ struct Interval {
 
   std::uint64_t size() const noexcept { return hi - lo; }
   bool empty() const noexcept { return hi <= lo; }
+  bool is_consistent() const noexcept { return lo <= hi; }
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
@@ -34,6 +35,7 @@ struct Box {
     hi[i] = interval.hi;
   }
   bool empty() const noexcept;
+  bool is_consistent() const noexcept { return lo.size() == hi.size(); }
   Extents shape() const;
   friend bool operator==(const Box&, const Box&) = default;
 };

@@ -24,7 +24,15 @@ enum class ElementKind : std::uint8_t {
   space_padded_text,  ///< of `size` bytes, padded with spaces
 };
 
+constexpr ElementKind last_of(ElementKind) {
+  return ElementKind::space_padded_text;
+}
+
 enum class ByteOrder : std::uint8_t { little, big };
+
+constexpr ByteOrder last_of(ByteOrder) {
+  return ByteOrder::big;
+}
 
 /// The type of a tensor's elements, independent of any file format. Moving elements requires only their size;
 /// comparing, casting and showing them require the kind.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <tuple>
 
 #include "tensor/region.hpp"
 #include "tensor/strided_copy.hpp"
@@ -18,7 +17,6 @@ struct PartialSum {
   std::uint64_t high = 0;
   std::uint64_t bytes = 0;  ///< number of bytes summed
 
-  static auto fields(auto& self) { return std::tie(self.low, self.high, self.bytes); }
   PartialSum& operator+=(const PartialSum& other) noexcept {
     low += other.low;
     high += other.high;

@@ -22,6 +22,8 @@ struct Hyperslab {
   Extents shape;                ///< the shape of the array
   std::vector<Stripe> stripes;  ///< one for each dimension
 
+  bool is_consistent() const noexcept { return stripes.size() == shape.size(); }
+
   friend bool operator==(const Hyperslab&, const Hyperslab&) = default;
 };
 

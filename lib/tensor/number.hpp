@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include "tensor/dtype.hpp"
 
@@ -34,8 +33,6 @@ double float_value(const NumberFormat& format, const std::byte* element);
 struct Distance {
   double absolute = 0;
   double relative = 0;
-
-  static auto fields(auto& self) { return std::tie(self.absolute, self.relative); }
 };
 
 /// Returns the distance of two elements that are both floating-point, possibly in different formats, or both integers

@@ -20,6 +20,7 @@ class Shape {
 
   const Extents& extents() const noexcept { return *extents_; }
   operator const Extents&() const noexcept { return *extents_; }
+  const Extents& to_wire() const noexcept { return *extents_; }
   std::size_t size() const noexcept { return extents_->size(); }
   bool empty() const noexcept { return extents_->empty(); }
   /// Returns this shape with another size in one dimension.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/wire.hpp"
 #include "frameworks/cut_rules.hpp"
 #include "store/dcp/dcp_directory.hpp"
 
@@ -16,8 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     const auto metadata = ckpt::torch::parse_dcp_metadata({reinterpret_cast<const char*>(data), size});
-    const std::string bytes = ckpt::torch::encode(metadata);
-    if (ckpt::torch::encode(ckpt::torch::decode_dcp_metadata(bytes)) != bytes) std::abort();
+    const std::string bytes = ckpt::wire::packed(metadata);
+    const auto again = ckpt::wire::unpacked<ckpt::torch::DcpMetadata>(bytes);
+    if (ckpt::wire::packed(again) != bytes) std::abort();
     const auto slots = ckpt::torch::dcp_slots(metadata);
     if (slots.size() != metadata.files.size()) std::abort();
     ckpt::Mesh mesh{{"card", "chunk"}, {metadata.files.size(), 1}, {}};

@@ -11,10 +11,10 @@
 #include <tuple>
 #include <utility>
 
-#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "base/text.hpp"
+#include "base/wire.hpp"
 #include "io/posix_file.hpp"
 #include "store/dcp/dcp_file_reader.hpp"
 #include "store/guarded_reading.hpp"
@@ -34,8 +34,8 @@ constexpr std::uint64_t metadata_bytes_per_second = 1U << 20;
 constexpr std::uint64_t memory_per_item = 16384;
 constexpr std::uint64_t items_per_second = 1000;  // the rate if the page cache holds nothing of the files
 
-std::string metadata_of(const PosixFile& file, std::uint64_t bytes) {
-  return encode(parse_dcp_metadata(file.text(0, bytes)));
+DcpMetadata metadata_of(const PosixFile& file, std::uint64_t bytes) {
+  return parse_dcp_metadata(file.text(0, bytes));
 }
 
 DcpMetadata without_chunks(const DcpMetadata& metadata) {
@@ -88,7 +88,7 @@ DcpMetadata read_metadata_file(const std::filesystem::path& path) {
     if (bytes > most_metadata_bytes)
       throw Error(Kind::input, "", {"has " + format_bytes(bytes), "at most " + format_bytes(most_metadata_bytes), ""});
     const IsolationLimits limits = limits_for(bytes, memory_per_metadata_byte, metadata_bytes_per_second);
-    return decode_dcp_metadata(read_guarded<metadata_of>(file, bytes, dcp_format, limits));
+    return read_guarded<metadata_of>(file, bytes, dcp_format, limits);
   });
 }
 
@@ -114,11 +114,8 @@ std::vector<FileCatalog> catalogs_of(const std::filesystem::path& directory, con
 }
 
 std::string catalogs_in_child(std::string_view argument, int /*fd*/) {
-  ByteReader in(argument, "a request for metadata");
-  const std::filesystem::path directory = in.text();
-  std::vector<std::uint32_t> files(in.count(sizeof(std::uint64_t)));
-  for (std::uint32_t& file : files) file = checked_narrow<std::uint32_t>(in.number());
-  const DcpMetadata metadata = decode_dcp_metadata(in.text());
+  using Request = std::tuple<std::string, DcpMetadata, std::vector<std::uint32_t>>;
+  const auto [directory, metadata, files] = wire::unpacked<Request>(argument, "a request for metadata");
   return ckpt::encode(catalogs_of(directory, metadata, files));
 }
 
@@ -129,16 +126,11 @@ IsolatedWork work_for(const std::filesystem::path& directory, const DcpMetadata&
   const DcpMetadata part = within_files(metadata, is_meant);
   std::uint64_t items = part.objects.size();
   for (const DcpTensor& tensor : part.tensors) items += tensor.chunks.size();
-  ByteWriter argument;
-  argument.text(directory.string());
-  argument.number(files.size());
-  for (const std::uint32_t file : files) argument.number(file);
-  argument.text(encode(part));
   IsolationLimits limits;
   limits.memory_bytes += checked_mul(items, memory_per_item);
   limits.processor_s += items / items_per_second;
   limits.clock_s += limits.processor_s;
-  return {catalogs_in_child, argument.take(), -1, dcp_format, limits};
+  return {catalogs_in_child, wire::packed(directory.string(), part, files), -1, dcp_format, limits};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "base/wire.hpp"
 #include "store/dcp/dcp_parts.hpp"
 #include "store/dcp/path_tree.hpp"
 #include "store/zip/zip_layout.hpp"
@@ -91,7 +92,7 @@ NewFile dcp_form(const FileSpec& spec) {
   made.room.bytes = form.bytes;
   made.room.is_in_order = false;
   made.room.metadata = sum_of_passages(form);
-  made.room.index = encode(index);
+  made.room.index = wire::packed(index);
   made.passages = std::move(form.passages);
   return made;
 }
@@ -103,7 +104,7 @@ DcpMetadata dcp_metadata_of(const std::vector<IndexedFile>& files) {
   for (const IndexedFile& file : files) {
     const auto number = static_cast<std::uint32_t>(all.files.size());
     all.files.push_back(file.name);
-    DcpMetadata part = decode_dcp_metadata(file.index);
+    auto part = wire::unpacked<DcpMetadata>(file.index);
     if (!part.mcore_data.empty()) all.mcore_data = std::move(part.mcore_data);
     for (DcpTensor& tensor : part.tensors) {
       for (DcpChunk& chunk : tensor.chunks) chunk.file = number;

@@ -55,6 +55,8 @@ struct DcpMetadata {
                                    ///< each rank that has it
   std::string mcore_data = {};  ///< a pickle of what older versions of Megatron store there about each tensor; empty:
                                 ///< none
+
+  bool is_consistent() const noexcept;  ///< all numbers of files are below files.size()
 };
 
 /// Parses the pickle of a `.metadata`; nothing in it is executed. Throws input, naming the tensor, for contradictions:
@@ -71,11 +73,6 @@ DcpMetadata merged(std::vector<DcpMetadata> ranks);
 /// Returns the pickle that torch writes, in a form that all of its versions from 2.3 on read. Leaves out tensors
 /// without chunks. One without a path gets its name as its path.
 std::string pickled(const DcpMetadata& metadata);
-
-/// Converts metadata to bytes for another process, and back. `decode_dcp_metadata` throws input if the bytes are
-/// damaged.
-std::string encode(const DcpMetadata& metadata);
-DcpMetadata decode_dcp_metadata(std::string_view bytes);
 
 /// Restricts metadata to some of the files; each keeps its number.
 DcpMetadata within_files(const DcpMetadata& metadata, const std::vector<bool>& files);

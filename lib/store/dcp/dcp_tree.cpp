@@ -1,8 +1,8 @@
 #include <set>
 #include <string_view>
 
-#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
+#include "base/wire.hpp"
 #include "io/posix_file.hpp"
 #include "store/dcp/dcp_directory.hpp"
 #include "store/dcp/dcp_item.hpp"
@@ -57,9 +57,9 @@ class DcpTreeWriter {
 };
 
 std::string tree_in_child(std::string_view argument, int /*fd*/) {
-  ByteReader in(argument, "a request for a tree");
-  const std::filesystem::path directory = in.text();
-  return DcpTreeWriter(directory).write(decode_dcp_metadata(in.text()));
+  const auto [directory, metadata] =
+      wire::unpacked<std::tuple<std::string, DcpMetadata>>(argument, "a request for a tree");
+  return DcpTreeWriter(directory).write(metadata);
 }
 
 }  // namespace
@@ -69,12 +69,10 @@ std::string read_dcp_tree(const std::filesystem::path& directory) {
   std::uint64_t bytes = 0;
   for (const DcpObject& object : metadata.objects) bytes = checked_add(bytes, object.item.size(), "objects");
   check_object_bytes(bytes);
-  ByteWriter argument;
-  argument.text(directory.string());
-  argument.text(encode(metadata));
   IsolationLimits limits = limits_for(bytes, 0, object_bytes_per_second);
   limits.memory_bytes += memory_of_child(bytes);
-  if (auto said = isolated({tree_in_child, argument.take(), -1, dcp_format, limits})) return std::move(*said);
+  if (auto said = isolated({tree_in_child, wire::packed(directory.string(), metadata), -1, dcp_format, limits}))
+    return std::move(*said);
   warn_of_unguarded_reading();
   return DcpTreeWriter(directory).write(metadata);
 }

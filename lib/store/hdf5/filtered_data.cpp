@@ -91,7 +91,6 @@ void repeat(std::span<const std::byte> value, std::span<std::byte> out) {
 struct FilteredData::Key {
   const FilteredData* owner = nullptr;
   std::size_t index = 0;
-  static auto fields(auto& self) { return std::tie(self.owner, self.index); }
   friend bool operator==(const Key&, const Key&) = default;
 };
 

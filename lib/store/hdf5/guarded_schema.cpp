@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
 #include "base/text.hpp"
+#include "base/wire.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/hdf5/read_schema.hpp"
 
@@ -33,28 +33,8 @@ IsolationLimits limits_for(std::uint64_t file_bytes, std::uint64_t parts) {
   return limits;
 }
 
-std::string encode(const SchemaReading& reading) {
-  ByteWriter out;
-  out.text(ckpt::encode(FileCatalog{reading.schema, 0, 0}));
-  out.flag(reading.is_whole);
-  for (const auto* texts : {&reading.left_out, &reading.no_tensors}) {
-    out.number(texts->size());
-    for (const auto& text : *texts) out.text(text);
-  }
-  return out.take();
-}
-
 SchemaReading decode(std::string_view bytes) {
-  ByteReader in(bytes, "a catalog from a child process");
-  SchemaReading reading;
-  reading.schema = decode_catalog(in.text()).schema;
-  reading.is_whole = in.flag();
-  for (auto* texts : {&reading.left_out, &reading.no_tensors}) {
-    texts->resize(in.count(sizeof(std::uint64_t)));
-    for (auto& text : *texts) text = in.text();
-  }
-  in.finish();
-  return reading;
+  return wire::unpacked<SchemaReading>(bytes, "a catalog from a child process");
 }
 
 SchemaReading read_unguarded(const PosixFile& source, std::uint64_t file_bytes, const Share& whole) {
@@ -65,22 +45,16 @@ SchemaReading read_unguarded(const PosixFile& source, std::uint64_t file_bytes, 
 
 /// Runs in the child.
 std::string read_open_file(std::string_view argument, int fd) {
-  ByteReader in(argument, "a request for metadata");
-  const std::uint64_t file_bytes = in.number();
-  Share share;
-  for (std::uint64_t* each : {&share.part, &share.count, &share.most_links, &share.most_value_bytes})
-    *each = in.number();
-  const PosixFile source = PosixFile::adopt(in.text(), Fd(fd));
+  const auto [path, file_bytes, share] =
+      wire::unpacked<std::tuple<std::string, std::uint64_t, Share>>(argument, "a request for metadata");
+  const PosixFile source = PosixFile::adopt(path, Fd(fd));
   const Lock lock;
-  return encode(read_schema(lock, source, file_bytes, share));
+  return wire::packed(read_schema(lock, source, file_bytes, share));
 }
 
 IsolatedWork work_for(const PosixFile& source, std::uint64_t file_bytes, const Share& share) {
-  ByteWriter out;
-  for (const std::uint64_t each : {file_bytes, share.part, share.count, share.most_links, share.most_value_bytes})
-    out.number(each);
-  out.text(source.path());
-  return {read_open_file, out.take(), source.fd(), "HDF5", limits_for(file_bytes, share.count)};
+  return {read_open_file, wire::packed(source.path(), file_bytes, share), source.fd(), "HDF5",
+          limits_for(file_bytes, share.count)};
 }
 
 /// Returns nothing if there can be no child.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/checked.hpp"
+#include "base/wire.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/value.hpp"
 
@@ -13,10 +14,6 @@ namespace ckpt::hdf5 {
 namespace {
 
 constexpr const char* reference_tag = "ckpt heap reference";
-
-void put_number(std::string& out, std::uint64_t value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
 
 /// Replaces HDF5's conversion of variable-length parts when they are read as opaque references: it leaves the bytes
 /// unchanged.
@@ -140,13 +137,15 @@ void StoredForm::flatten_one(const std::byte* value, GlobalHeap& heap, std::stri
 
 void StoredForm::flatten_text(const std::byte* value, GlobalHeap& heap, std::string& out) const {
   const GlobalHeap::Part part = heap.resolve(value);
-  if (part.null) return put_number(out, no_text);
+  if (part.null) {
+    out += wire::packed(no_text);
+    return;
+  }
   if (part.elements > part.bytes.size()) throw Error(Kind::input, "its variable-length data is damaged");
   heap.take(part.elements);
   std::string_view text(reinterpret_cast<const char*>(part.bytes.data()), part.elements);
   text = text.substr(0, text.find('\0'));  // for every reader a string ends there
-  put_number(out, text.size());
-  out.append(text);
+  out += wire::packed(text);
 }
 
 void StoredForm::flatten_sequence(const std::byte* value, GlobalHeap& heap, std::string& out) const {
@@ -155,7 +154,7 @@ void StoredForm::flatten_sequence(const std::byte* value, GlobalHeap& heap, std:
   if (checked_mul(part.elements, element.size_) > part.bytes.size())
     throw Error(Kind::input, "its variable-length data is damaged");
   heap.take(part.elements * element.size_);
-  put_number(out, part.elements);
+  out += wire::packed(part.elements);
   // Elements may have parts of their own, whose collections would replace this one.
   const std::vector<std::byte> bytes(part.bytes.begin(), part.bytes.end());
   for (std::uint64_t i = 0; i < part.elements; ++i) element.flatten_one(bytes.data() + i * element.size_, heap, out);

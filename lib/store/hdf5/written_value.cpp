@@ -2,14 +2,14 @@
 
 #include <cstring>
 
-#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
+#include "base/wire.hpp"
 #include "store/value.hpp"
 
 namespace ckpt::hdf5 {
 
 struct MemoryForm::Unflattened {
-  ByteReader bytes;
+  wire::Reader bytes;
   Values& values;
 
   std::byte* part(std::uint64_t size) { return values.parts.emplace_back(static_cast<std::size_t>(size)).data(); }
@@ -64,7 +64,7 @@ void MemoryForm::unflatten_one(std::byte* value, Unflattened& in) const {
       std::memcpy(value, in.bytes.raw(size_).data(), size_);
       return;
     case Form::text: {
-      const std::uint64_t length = in.bytes.number();
+      const std::uint64_t length = in.bytes.take<std::uint64_t>();
       std::byte* text = nullptr;
       if (length != no_text) {
         const std::string_view content = in.bytes.raw(length);
@@ -76,7 +76,7 @@ void MemoryForm::unflatten_one(std::byte* value, Unflattened& in) const {
     }
     case Form::sequence: {
       hvl_t sequence{};
-      sequence.len = in.bytes.number();
+      sequence.len = in.bytes.take<std::uint64_t>();
       if (sequence.len > in.bytes.left()) in.bytes.fail();
       std::byte* elements = in.part(checked_mul(sequence.len, inner_.front().size_));
       for (std::size_t i = 0; i < sequence.len; ++i)

@@ -23,13 +23,9 @@ using mindspore::Beginning;
 constexpr std::uint64_t memory_per_record_byte = 64;
 constexpr std::uint64_t record_bytes_per_second = 1U << 20;
 
-std::string encoded_mindspore(const PosixFile& file, std::uint64_t file_bytes) {
-  return encode(FileCatalog{mindspore::read_schema(file, file_bytes), file_bytes, 0});
-}
-
 std::shared_ptr<const Schema> read_mindspore(const PosixFile& file, std::uint64_t file_bytes) {
   const IsolationLimits limits = limits_for(file_bytes, memory_per_record_byte, record_bytes_per_second);
-  return decode_catalog(read_guarded<encoded_mindspore>(file, file_bytes, mindspore::format_name, limits)).schema;
+  return read_guarded<mindspore::read_schema>(file, file_bytes, mindspore::format_name, limits);
 }
 
 void check_beginning(const PosixFile& file, std::uint64_t file_bytes) {

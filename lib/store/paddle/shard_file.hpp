@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "store/paddle/lines.hpp"
@@ -21,10 +20,6 @@ struct ShardCount {
   std::uint64_t lines = 0;
   std::map<std::uint64_t, std::uint64_t> tails;  ///< number of lines with a tail, by the tail's dimensions
   FileCatalog::Version version;
-
-  static auto fields(auto& self) {
-    return std::tie(self.lines, self.tails, self.version.bytes, self.version.modified_ns);
-  }
 };
 
 /// Reads a shard's file and checks every line. Throws input, naming file and line.

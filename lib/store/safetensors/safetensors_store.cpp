@@ -17,13 +17,13 @@ namespace {
 constexpr std::uint64_t memory_per_byte = 64;
 constexpr std::uint64_t bytes_per_second = 1U << 20;
 
-std::string encoded_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
-  return encode(FileCatalog{safetensors::read_schema(file, {0, file_bytes}), file_bytes, 0});
+std::shared_ptr<const Schema> read_whole(const PosixFile& file, std::uint64_t file_bytes) {
+  return safetensors::read_schema(file, {0, file_bytes});
 }
 
 std::shared_ptr<const Schema> read_safetensors(const PosixFile& file, std::uint64_t file_bytes) {
   const IsolationLimits limits = limits_for(safetensors::header_bytes(file), memory_per_byte, bytes_per_second);
-  return decode_catalog(read_guarded<encoded_safetensors>(file, file_bytes, "safetensors", limits)).schema;
+  return read_guarded<read_whole>(file, file_bytes, "safetensors", limits);
 }
 
 class SafetensorsStore final : public Store {

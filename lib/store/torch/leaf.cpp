@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/byte_stream.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
+#include "base/wire.hpp"
 #include "store/pickle/pickle_fields.hpp"
 
 namespace ckpt::torch {
@@ -32,13 +32,13 @@ std::optional<DType> type_of(PickleKind kind) {
   }
 }
 
-void put(ByteWriter& out, const PickleNode& node) {
+void put(wire::Writer& out, const PickleNode& node) {
   if (node.kind == PickleKind::text)
-    out.text(node.text);
+    out.put(node.text);
   else if (node.kind == PickleKind::boolean)
-    out.flag(node.number != 0);
+    out.put(node.number != 0);
   else
-    out.number(static_cast<std::uint64_t>(node.number));
+    out.put(node.number);
 }
 
 std::optional<nlohmann::json> json_of(const PickleNode& node) {
@@ -92,7 +92,7 @@ std::string made_class(const Pickle& pickle, PickleId id) {
 std::optional<Value> leaf_value(const Pickle& pickle, PickleId id) {
   const PickleNode& node = pickle[list_of(pickle, id)];
   if (node.kind == PickleKind::none) return Value{*number_type("bool"), std::nullopt, ""};
-  ByteWriter bytes;
+  wire::Writer bytes;
   if (auto type = type_of(node.kind)) {
     if (node.text.size() > most_value_bytes) return std::nullopt;
     put(bytes, node);

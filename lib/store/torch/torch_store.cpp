@@ -32,7 +32,7 @@ Schema read_schema(const PosixFile& file, std::uint64_t file_bytes) {
 
 /// Frees the pickle's nodes before the schema is encoded.
 std::string read_metadata(const PosixFile& file, std::uint64_t file_bytes) {
-  return encode(FileCatalog{std::make_shared<const Schema>(read_schema(file, file_bytes)), 0, 0});
+  return wire::packed(read_schema(file, file_bytes));
 }
 
 std::string read_carried_tree(const PosixFile& file, std::uint64_t file_bytes) {
@@ -45,7 +45,7 @@ class RecentSchemas {
   std::shared_ptr<const Schema> shared(std::string said) {
     const std::lock_guard lock(mutex_);
     if (const auto* const known = recent_.find(said)) return *known;
-    auto schema = decode_catalog(said).schema;
+    auto schema = wire::unpacked<std::shared_ptr<const Schema>>(said, "metadata from a child process");
     const std::size_t bytes = said.size();
     return recent_.insert(std::move(said), std::move(schema), bytes);
   }

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/byte_stream.hpp"
 #include "base/error.hpp"
 #include "io/crc.hpp"
 #include "store/guarded_reading.hpp"
@@ -18,27 +17,16 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Returns the places of the entries that have a checksum, with their checksums.
-std::string sums_in(const PosixFile& file, std::uint64_t file_bytes) {
-  ByteWriter said;
-  if (is_legacy_file(file, file_bytes)) return said.take();
-  for (const ZipEntry& entry : zip_directory(file, {0, file_bytes})) {
-    if (entry.crc == 0 || entry.place.size() == 0) continue;
-    for (const std::uint64_t number : {entry.place.lo, entry.place.hi, std::uint64_t{entry.crc}}) said.number(number);
-  }
-  return said.take();
-}
+/// Places with checksums.
+using Sums = std::vector<std::pair<Interval, std::uint32_t>>;
 
-CheckedStorages storages_said(const std::string& said) {
-  CheckedStorages storages;
-  ByteReader in(said, "sums of a file");
-  for (std::size_t left = said.size() / (3 * sizeof(std::uint64_t)); left > 0; --left) {
-    const std::uint64_t lo = in.number();
-    CheckedStorage& storage = storages[lo];
-    storage.place = {lo, in.number()};
-    storage.crc = static_cast<std::uint32_t>(in.number());
-  }
-  return storages;
+/// Returns those of the entries that have a checksum.
+Sums sums_in(const PosixFile& file, std::uint64_t file_bytes) {
+  Sums sums;
+  if (!is_legacy_file(file, file_bytes))
+    for (const ZipEntry& entry : zip_directory(file, {0, file_bytes}))
+      if (entry.crc != 0 && entry.place.size() != 0) sums.emplace_back(entry.place, entry.crc);
+  return sums;
 }
 
 /// A file whose datasets are checked against their stored checksums, if there are any.
@@ -142,10 +130,15 @@ std::shared_ptr<CheckedStorages> CheckedFiles::storages_of(const std::filesystem
   Known& known = known_[path];
   if (known.storages && known.modified_ns == catalog.modified_ns) return known.storages;
   const PosixFile file = PosixFile::open_for_reading(path);
-  const std::string said = with_file(path.string(), [&] {
+  const Sums sums = with_file(path.string(), [&] {
     return read_guarded<sums_in>(file, catalog.bytes, "torch", limits_of_file(catalog.bytes));
   });
-  known = {catalog.modified_ns, std::make_shared<CheckedStorages>(storages_said(said))};
+  known = {catalog.modified_ns, std::make_shared<CheckedStorages>()};
+  for (const auto& [place, crc] : sums) {
+    CheckedStorage& storage = (*known.storages)[place.lo];
+    storage.place = place;
+    storage.crc = crc;
+  }
   return known.storages;
 }
 

@@ -26,8 +26,6 @@ std::uint64_t table_memory(const Resources& resources) {
 struct CountedRun {
   std::uint64_t first = 0;
   std::vector<std::uint64_t> rows;  // by group
-
-  static auto fields(auto& self) { return std::tie(self.first, self.rows); }
 };
 
 class CensusTaker {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/byte_stream.hpp"
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
+#include "base/wire.hpp"
 #include "tables/keyed/last_events.hpp"
 #include "tensor/mix.hpp"
 
@@ -21,6 +21,10 @@ namespace {
 constexpr std::uint64_t bytes_per_compared_key = 64;  // its row here; in the comparison, the key twice and its answer
 
 enum class Role : std::uint8_t { rows, tails, deletions };
+
+constexpr Role last_of(Role) {
+  return Role::deletions;
+}
 
 enum class Answer : char { dropped, taken, without_row };
 
@@ -43,13 +47,9 @@ struct Segment {
 
 std::vector<Segment> segments_of(std::string_view message) {
   std::vector<Segment> segments;
-  for (ByteReader in(message, "keys of another process"); in.left() > 0;) {
-    Segment segment;
-    segment.role = in.choice(Role::deletions);
-    segment.is_taken = in.flag();
-    segment.layer = in.number();
-    segment.keys = in.raw(in.number());
-    segments.push_back(segment);
+  for (wire::Reader in(message, "keys of another process"); in.left() > 0;) {
+    Segment& segment = segments.emplace_back();
+    in.take_into(std::tie(segment.role, segment.is_taken, segment.layer, segment.keys));
   }
   return segments;
 }
@@ -160,8 +160,8 @@ class Join {
     agree(processes_, [&] {
       std::vector<std::vector<std::string_view>> messages(threads_);
       for (const std::string& from : received) {
-        ByteReader in(from, "keys of another process");
-        for (auto& part : messages) part.push_back(in.raw(in.number()));
+        wire::Reader in(from, "keys of another process");
+        for (auto& part : messages) part.push_back(in.take<std::string_view>());
       }
       for_each_in_parallel(threads_, threads_, [&](std::uint64_t part) { answers[part] = answers_to(messages[part]); });
     });
@@ -176,9 +176,7 @@ class Join {
     std::vector<std::string> messages;
     for (std::size_t part = 0; part < parts_.size(); ++part) {
       if (part % threads_ == 0) messages.emplace_back();
-      ByteWriter out;
-      out.text(text(part));
-      messages.back() += out.take();
+      messages.back() += wire::packed(text(part));
     }
     return messages;
   }
@@ -207,21 +205,16 @@ class Join {
     for (std::size_t i = 0; i < found.size(); ++i) {
       const bool is_taken = i % 2 == 1;
       if (found[i].keys.empty() || (role == Role::tails && !is_taken)) continue;
-      ByteWriter out;
-      out.number(static_cast<std::uint64_t>(role));
-      out.flag(is_taken);
-      out.number(layer);
-      out.text(found[i].keys);
-      parts_[i / 2].message += out.take();
+      parts_[i / 2].message += wire::packed(role, is_taken, layer, found[i].keys);
       if (is_taken && role != Role::deletions) parts_[i / 2].asked.push_back({task, std::move(found[i].rows)});
     }
   }
 
   void take(const std::vector<std::string>& told) {
     for (std::size_t process = 0; process < told.size(); ++process) {
-      ByteReader in(told[process], "answers of another process");
+      wire::Reader in(told[process], "answers of another process");
       for (std::size_t t = 0; t < threads_; ++t) {
-        const std::string_view answers = in.raw(in.number());
+        const auto answers = in.take<std::string_view>();
         std::size_t next = 0;
         for (const Asked& asked : parts_[process * threads_ + t].asked) {
           auto& kept = sources_[asked.task.source].shared.share.kept[asked.task.own_batch];

@@ -144,9 +144,7 @@ void TableShuffle::give(Run run, const std::vector<const std::byte*>& parts, Mes
       continue;
     }
     if (run.read.empty()) run.read = sums_of(run, parts);
-    ByteWriter header;
-    header.text(wire::packed(run));
-    messages[process] += header.take();
+    messages[process] += wire::packed(run);
     for (std::size_t i = 0; i < given.size(); ++i)
       messages[process].append(reinterpret_cast<const char*>(given[i]),
                                run.rows * table.parts[run.parts[i]].row_bytes());
@@ -213,8 +211,8 @@ void TableShuffle::exchange_and_write(Messages messages) {
   agree(processes_, [&] {
     std::vector<Received> runs;
     for (const std::string& message : received)
-      for (ByteReader in(message, "rows of another process"); in.left() > 0;) {
-        Received next{wire::unpacked<Run>(in.text()), {}};
+      for (wire::Reader in(message, "rows of another process"); in.left() > 0;) {
+        Received next{in.take<Run>(), {}};
         const std::vector<TablePart>& parts = moves_.at(next.run.move).table.parts;
         for (const std::uint64_t part : next.run.parts)
           next.parts.push_back(

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "exchange/traffic.hpp"
@@ -81,10 +80,6 @@ class TableShuffle {
     std::uint64_t rows = 0;
     std::vector<PartialSum> read;      // by part, summed by their place in the source; empty: they still lie there
     std::vector<std::uint64_t> parts;  // parts that come with it, ascending: always the keys
-
-    static auto fields(auto& self) {
-      return std::tie(self.move, self.server, self.first, self.rows, self.read, self.parts);
-    }
   };
   /// One batch of one table, by its index among this process's own.
   struct Task {

@@ -27,7 +27,6 @@ struct RowDigest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
 
-  static auto fields(auto& self) { return std::tie(self.key, self.low, self.high); }
   friend bool operator<(const RowDigest& a, const RowDigest& b) noexcept { return a.key < b.key; }
 };
 

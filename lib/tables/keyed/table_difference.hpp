@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 #include "tables/keyed/census.hpp"
@@ -14,7 +13,6 @@ struct DifferingKeys {
   std::uint64_t count = 0;
   std::vector<std::uint64_t> some;
 
-  static auto fields(auto& self) { return std::tie(self.count, self.some); }
   void add(std::uint64_t key);
   void add(const DifferingKeys& other);
 };
@@ -25,7 +23,6 @@ struct TableDifference {
   DifferingKeys only_in_b;
   DifferingKeys rows;  ///< in both, with different rows
 
-  static auto fields(auto& self) { return std::tie(self.only_in_a, self.only_in_b, self.rows); }
   bool empty() const noexcept { return only_in_a.count + only_in_b.count + rows.count == 0; }
 };
 

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <numeric>
 #include <system_error>
-#include <tuple>
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "io/posix_file.hpp"
-#include "processes/wire.hpp"
+#include "processes/gather_all.hpp"
 #include "store/paddle/shard_files.hpp"
 
 namespace ckpt {
@@ -87,8 +86,6 @@ struct FoundFile {
   std::string name;
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;
-
-  static auto fields(auto& self) { return std::tie(self.name, self.bytes, self.modified_ns); }
 };
 
 std::vector<FoundFile> files_of(const TextTable& table) {
@@ -110,7 +107,7 @@ std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesys
     tables = find_text_tables(layout, checkpoint);
     for (const TextTable& table : tables) found.push_back(files_of(table));
   });
-  found = wire::unpacked<decltype(found)>(processes.broadcast(wire::packed(found), 0));
+  found = value_of(0, found, processes);
   if (processes.rank() == 0) return tables;
   for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
     if (layout.tables[entry].text) tables.push_back(text_table(layout, entry));

@@ -57,8 +57,6 @@ class TextTarget {
     std::uint64_t bytes = 0;
     PartialSum lines;
     PartialSum content;
-
-    static auto fields(auto& self) { return std::tie(self.shard, self.bytes, self.lines, self.content); }
   };
   struct Table {
     const KeyedTable* said;

@@ -1,6 +1,7 @@
+#include "base/error.hpp"
+
 #include <cerrno>
 
-#include "base/error_bytes.hpp"
 #include "catch.hpp"
 
 using namespace ckpt;
@@ -55,40 +56,5 @@ TEST_CASE("an error's file and parameter are those that were known first") {
     CHECK(error.file() == "a.h5");
     CHECK(error.parameter() == "w");
     CHECK(std::string(error.what()) == "b.h5: a.h5: cut short");
-  }
-}
-
-TEST_CASE("an error arrives in another process with all of its parts") {
-  Error error(Kind::terminated, "a.h5: /w", {"3", "4", "copy it", {Advice::What::more_memory, "4GiB"}});
-  error.in_file("a.h5").of_parameter("w").advise("or not", {Advice::What::restart, ""});
-  ByteWriter out;
-  put(out, error);
-  const std::string bytes = out.take();
-  ByteReader in(bytes, "it");
-  const Error other = get_error(in);
-  in.finish();
-  CHECK(other.kind() == error.kind());
-  CHECK(std::string(other.what()) == error.what());
-  CHECK(other.object() == error.object());
-  CHECK(other.text().expected == "4");
-  CHECK(other.text().advice == error.text().advice);
-  CHECK(other.next_advice() == error.next_advice());
-  CHECK(other.file() == "a.h5");
-  CHECK(other.parameter() == "w");
-}
-
-TEST_CASE("bytes that are no error are refused") {
-  ByteWriter out;
-  put(out, Error(Kind::io, "a.h5: gone"));
-  const std::string bytes = out.take();
-  for (std::size_t size = 0; size < bytes.size(); ++size) {
-    ByteReader in(std::string_view(bytes).substr(0, size), "it");
-    CHECK_THROWS_AS(get_error(in), Error);
-  }
-  for (const std::size_t at : {std::size_t{0}, bytes.size() - 16}) {  // its kind, and its next advice
-    std::string other = bytes;
-    other[at] = '\x7f';
-    ByteReader in(other, "it");
-    CHECK_THROWS_AS(get_error(in), Error);
   }
 }

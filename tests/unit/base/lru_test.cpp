@@ -11,7 +11,6 @@ namespace {
 struct Piece {
   std::uint64_t file = 0;
   std::uint64_t index = 0;
-  static auto fields(auto& self) { return std::tie(self.file, self.index); }
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/wire.hpp"
 #include "catch.hpp"
-#include "processes/wire.hpp"
 
 using namespace ckpt;
 

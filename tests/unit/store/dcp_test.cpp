@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/wire.hpp"
 #include "catch.hpp"
 #include "refused.hpp"
 #include "store/dcp/dcp_directory.hpp"
@@ -57,7 +58,7 @@ TEST_CASE("what is written of a directory of DCP is read again") {
       {"scalar", number_type("bf16").value(), {}, {{{{}, {}}, 1, 0, {704, 1400}}}, {{"scalar"}}});
   metadata.objects.push_back({"lr", {{"lr"}}, 0, {704, 1 << 20}});
   const DcpMetadata again = parse_dcp_metadata(pickled(metadata));
-  CHECK(encode(again) == encode(metadata));
+  CHECK(wire::packed(again) == wire::packed(metadata));
 }
 
 TEST_CASE("what cannot be read of a directory of DCP travels with its reason, whichever rank says it") {
@@ -65,7 +66,7 @@ TEST_CASE("what cannot be read of a directory of DCP travels with its reason, wh
   const DcpTensor refused{"w", {}, {0}, {{{{0}, {0}}, 0, 0, {0, 640}}}, {{"w"}}, why};
   const DcpTensor plain{"w", f32, {4}, {{{{0}, {4}}, 0, 0, {0, 640}}}, {{"w"}}};
   const DcpMetadata some{{"__0_0.distcp"}, {refused}, {}};
-  const DcpMetadata again = decode_dcp_metadata(encode(some));
+  const DcpMetadata again = wire::unpacked<DcpMetadata>(wire::packed(some));
   REQUIRE(again.tensors.at(0).refusal);
   CHECK(again.tensors[0].refusal->what() == std::string(why.what()));
   CHECK(again.tensors[0].chunks[0].item == Interval{0, 640});
