@@ -172,7 +172,7 @@ void Checkpoint::find_files(const KnownFiles& known, SourceStore& store, Communi
     }
   });
   FilesTogether together = put_together(seen, names, processes);
-  if (!together.warning.empty()) spdlog::warn(together.warning);
+  if (!together.warning.empty()) log::warn(together.warning);
   owners_of_unshared_ = std::move(together.owners);
   for (const SeenFile& file : together.files) is_there_.push_back(file.is_seen());
   agree(processes, [&] {
@@ -225,8 +225,7 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   }
   if (endings.contains(torch::dcp_ending)) named.insert(torch::torch_dist_tree);
   const std::vector<std::string> others = files_passed_over(path_, named, endings, store);
-  if (!others.empty())
-    spdlog::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
+  if (!others.empty()) log::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
 }
 
 void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes) {
@@ -275,7 +274,7 @@ void Checkpoint::check_plan(SourceStore& store, Communicator& processes) {
         });
   });
   if (processes.maximum(are_whole ? 1 : 0) == 0) return;
-  spdlog::warn(
+  log::warn(
       "{}: its files hold whole tensors in spite of {}, as MindSpore saves them with integrated_save: they are taken "
       "as "
       "they are. If they are pieces that happen to be alike, give the same as a JSON layout",

@@ -46,7 +46,7 @@ Layout with_first_copies(Layout layout, const std::vector<Holding>& holdings, co
   }
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!has_matched[i])
-      spdlog::warn("no parameter has a name that matches '{}': no copies of any may differ for it", names[i].text());
+      log::warn("no parameter has a name that matches '{}': no copies of any may differ for it", names[i].text());
   for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
     Rule& rule = layout.parameters[i];
     if (parted.contains(i) && !in_use.contains(i)) continue;

@@ -1,6 +1,6 @@
 #include "frameworks/corner_files.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <regex>
@@ -33,8 +33,7 @@ std::optional<RankFamily> corner_family(const std::vector<std::string>& names,
   }
   if (!says_any) return std::nullopt;
   if (!others.empty())
-    spdlog::info("passed over, as they say of no pieces where they belong: {} beside {}", join(others, 4),
-                 join(ours, 2));
+    log::info("passed over, as they say of no pieces where they belong: {} beside {}", join(others, 4), join(ours, 2));
   family.before = "rank_";  // other files are not DCP's: they have no corners
   family.behind = ".safetensors";
   return family;

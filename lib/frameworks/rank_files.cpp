@@ -99,8 +99,8 @@ class RankFiles {
         throw Error(Kind::input, family.before + "*" + family.behind,
                     {"two kinds of files are called \"" + family.label + "\"", "one of them", "give a layout"});
     if (families_.size() > 1)
-      spdlog::info("{} holds files of several kinds, whose names begin with {}", origin_,
-                   join({labels.begin(), labels.end()}));
+      log::info("{} holds files of several kinds, whose names begin with {}", origin_,
+                join({labels.begin(), labels.end()}));
   }
 
   bool are_of_one_rank() const {
@@ -115,7 +115,7 @@ class RankFiles {
       if (tensor.has_corner && !tensor.global_shape) shapeless.push_back(name);
     if (shapeless.empty()) return;
     const std::vector<std::string> missing = missing_shards(family, names_);
-    spdlog::warn(
+    log::warn(
         "{}: the files do not say the whole shape of {}: each ends where its last piece does, so that it "
         "cannot be seen whether pieces are missing at its end{}; compare the shapes (--expect)",
         origin_, join(shapeless, 4),

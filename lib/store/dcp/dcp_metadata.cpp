@@ -269,7 +269,7 @@ DcpMetadata parse_dcp_metadata(std::string_view bytes) {
 
 namespace {
 
-constexpr const char* are_of_one_save = "are the ranks' files those of one save?";
+constexpr const char* are_ranks_of_one_save = "are the ranks' files those of one save?";
 
 /// Adds what one more rank stores of a tensor.
 void add_replica(DcpTensor& known, DcpTensor&& other) {
@@ -283,13 +283,13 @@ void add_replica(DcpTensor& known, DcpTensor&& other) {
     refuse_dcp(at,
                "is " + known.dtype.name + " " + to_string(known.shape) + " by one rank's metadata and " +
                    other.dtype.name + " " + to_string(other.shape) + " by another's",
-               "one", are_of_one_save);
+               "one", are_ranks_of_one_save);
   for (DcpChunk& chunk : other.chunks) {
     const auto same = std::find_if(known.chunks.begin(), known.chunks.end(), [&](const DcpChunk& each) {
       return each.file == chunk.file && each.box.lo == chunk.box.lo;
     });
     if (same != known.chunks.end())
-      refuse_dcp(at, "is stored twice in one file at " + to_string(chunk.box.lo), "once", are_of_one_save);
+      refuse_dcp(at, "is stored twice in one file at " + to_string(chunk.box.lo), "once", are_ranks_of_one_save);
     known.chunks.push_back(std::move(chunk));
   }
 }
@@ -326,7 +326,7 @@ DcpMetadata merged(std::vector<DcpMetadata> ranks) {
     }
     for (DcpObject& object : rank.objects) {
       if (tensors.contains(object.name))
-        refuse_dcp("/" + object.name, "is a tensor on one rank and an object on another", "one", are_of_one_save);
+        refuse_dcp("/" + object.name, "is a tensor on one rank and an object on another", "one", are_ranks_of_one_save);
       all.objects.push_back(std::move(object));
     }
     if (all.mcore_data.empty()) all.mcore_data = std::move(rank.mcore_data);

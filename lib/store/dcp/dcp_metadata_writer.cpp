@@ -20,7 +20,7 @@ constexpr unsigned char set_items = 'u';
 constexpr unsigned char append_items = 'e';
 constexpr unsigned char make_tuple = 't';
 constexpr unsigned char tuple_of_one = 0x85;
-constexpr unsigned char call = 'R';
+constexpr unsigned char call_opcode = 'R';
 constexpr unsigned char new_object = 0x81;
 constexpr unsigned char set_state = 'b';
 constexpr unsigned char nothing = 'N';
@@ -69,7 +69,7 @@ class DcpWriter {
     out_.global("torch", "Size");
     out_.numbers(numbers);
     out_.opcode(tuple_of_one);
-    out_.opcode(call);
+    out_.opcode(call_opcode);
   }
 
   void contents() {
@@ -129,7 +129,7 @@ class DcpWriter {
     out_.global(module, function);
     argument();
     out_.opcode(tuple_of_one);
-    out_.opcode(call);
+    out_.opcode(call_opcode);
   }
 
   void paths() {
