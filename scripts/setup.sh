@@ -2,7 +2,7 @@
 # What quickstart and test share: finding the packages the project stands on, installing what is missing, and the
 # environment that MPI needs in a container. Debian's names; elsewhere each is probed by what it provides.
 
-build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libspdlog-dev libhdf5-dev zlib1g-dev libopenmpi-dev openmpi-bin)
+build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libhdf5-dev zlib1g-dev libopenmpi-dev openmpi-bin)
 sample_packages=(python3-h5py)
 test_packages=(catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client valgrind)
 
@@ -33,7 +33,7 @@ has_package() {
     ninja-build) has_command ninja ;;
     libcli11-dev) has_header CLI/CLI.hpp ;;
     nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
-    libspdlog-dev) has_header spdlog/spdlog.h ;;
+    libfmt-dev) has_header fmt/core.h ;;
     libhdf5-dev) has_header hdf5.h hdf5/serial/hdf5.h || has_command h5cc ;;
     zlib1g-dev) has_header zlib.h ;;
     libopenmpi-dev) has_command mpicc ;;
@@ -80,7 +80,7 @@ explain_missing() {
     echo "These are needed and were not found (Debian's names): $*"
     echo "With administrator rights on Debian 12, 13 or a relative: apt-get install $*"
     echo "Elsewhere, ask for the same libraries: CMake 3.25, Ninja, a C++20 compiler (g++ 12 or newer), CLI11, nlohmann/json,"
-    echo "spdlog, HDF5 1.10 or newer (serial, C), an MPI with mpirun, and for samples and tests h5py for /usr/bin/python3,"
+    echo "fmt, HDF5 1.10 or newer (serial, C), an MPI with mpirun, and for samples and tests h5py for /usr/bin/python3,"
     echo "Catch2, RapidCheck, jsonschema and Slurm (slurmctld, slurmd, srun)."
   } >&2
 }

@@ -1,6 +1,6 @@
 #include "cli/job_options.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>

@@ -26,7 +26,7 @@ void write_report(const Setup& setup, const ReshardJob& job, const std::string& 
     setup.report->write(text);
   } catch (const Error& error) {
     if (job.dry_run) throw;
-    spdlog::warn("{} is written, but not the report: {}", job.output.name(), message(error));
+    log::warn("{} is written, but not the report: {}", job.output.name(), message(error));
   }
 }
 
@@ -42,8 +42,8 @@ void render(const Program& program, const Options& options, const Setup& setup, 
     print(lines);
   }
   if (!options.report.empty())
-    write_report(setup, job, report_json({program.manual.name, job, told_warnings()}, report, peak_bytes));
-  if (!options.dry_run) spdlog::info((job.is_view ? view_summary : summary)(job.output.name(), report));
+    write_report(setup, job, report_json({program.manual.name, job, log::warnings()}, report, peak_bytes));
+  if (!options.dry_run) log::info((job.is_view ? view_summary : summary)(job.output.name(), report));
 }
 
 Report run_shown(const Options& options, const Setup& setup, Communicator& processes) {
@@ -72,7 +72,7 @@ class DoneNote {
       file_ = options.done;
       if (processes.rank() != 0) return;
       if (!wants_done_line(file_, *line_))
-        spdlog::warn("{} has a line for {} already: no other is added", file_.string(), line_->name());
+        log::warn("{} has a line for {} already: no other is added", file_.string(), line_->name());
     });
   }
 
@@ -82,7 +82,7 @@ class DoneNote {
     try {
       add_done_line(file_, *line_, path_);
     } catch (const Error& error) {
-      spdlog::warn("{}", message(error));
+      log::warn("{}", message(error));
     }
   }
 

@@ -1,5 +1,7 @@
 #include "cli/messages.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 
@@ -7,11 +9,17 @@ namespace ckpt::cli {
 
 namespace {
 
-std::string level_of(const MessageOptions& options) {
+log::Level level_of(const MessageOptions& options) {
   if (options.quiet && options.verbose) throw Error(Kind::usage, "", {"-q and -v", "one of them at most", ""});
-  if (options.log_level.empty()) return options.quiet ? "error" : options.verbose ? "debug" : "info";
-  for (const char* level : {"trace", "debug", "info", "warn", "error", "off"}) {
-    if (options.log_level == level) return level;
+  if (options.log_level.empty())
+    return options.quiet ? log::Level::error : options.verbose ? log::Level::debug : log::Level::info;
+  for (const auto& [name, level] : {std::pair{"trace", log::Level::debug},  // there is nothing below debug
+                                    {"debug", log::Level::debug},
+                                    {"info", log::Level::info},
+                                    {"warn", log::Level::warning},
+                                    {"error", log::Level::error},
+                                    {"off", log::Level::off}}) {
+    if (options.log_level == name) return level;
   }
   throw Error(Kind::usage, "--log-level",
               {"'" + options.log_level + "'", "one of trace, debug, info, warn, error, off", ""});
@@ -27,8 +35,8 @@ void declare_messages(CommandLine& line, MessageOptions& to) {
 }
 
 void start_messages(const Manual& manual, const MessageOptions& options, const Communicator& processes) {
-  start_log(manual.name, level_of(options));
-  if (processes.rank() != 0) mute_log();
+  log::start(manual.name, level_of(options));
+  if (processes.rank() != 0) log::mute();
 }
 
 }  // namespace ckpt::cli

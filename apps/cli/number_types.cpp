@@ -33,8 +33,8 @@ void tell_unused_types(const std::vector<std::string>& rules, const NumberRules&
   const std::vector<bool> uses = numbers.uses();
   for (std::size_t i = 0; i < rules.size(); ++i)
     if (processes.maximum(i < uses.size() && uses[i] ? 1 : 0) == 0)
-      spdlog::warn("--as '{}': no dataset whose name in its file matches has integers or opaque bytes of that size",
-                   rules[i]);
+      log::warn("--as '{}': no dataset whose name in its file matches has integers or opaque bytes of that size",
+                rules[i]);
 }
 
 }  // namespace ckpt::cli

@@ -31,7 +31,7 @@ Fd open_when_read(const std::string& path) {
     Fd fd(retried([&] { return ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC); }));
     if (fd) return fd;
     if (errno != ENXIO) throw system_error(path, "open", errno);
-    if (!std::exchange(is_told, true)) spdlog::info("{}: waiting for its reader", path);
+    if (!std::exchange(is_told, true)) log::info("{}: waiting for its reader", path);
   }
 }
 
@@ -80,7 +80,7 @@ Fd open_pipe(const std::string& path, Fd standard) {
     throw Error(
         Kind::usage, "-o -",
         {"standard output is a terminal", "a pipe or a file", "for example: ckpt-merge ... -o - | zstd > merged.zst"});
-  spdlog::info(
+  log::info(
       "standard output passes through mpirun, which is slow and keeps in memory what its reader has not taken: a named "
       "pipe (mkfifo) is faster");
   return standard;

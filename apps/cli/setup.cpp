@@ -71,9 +71,9 @@ void take_latest(const Options& options, Setup& setup, Communicator& processes) 
   auto& job = std::get<ReshardJob>(setup.job);
   job.source.path = paths.front();
   for (std::size_t i = 1; i < paths.size(); ++i) job.deltas.push_back({paths[i], {}});
-  spdlog::info("--latest {}: {}", options.latest, join(paths));
+  log::info("--latest {}: {}", options.latest, join(paths));
   if (is_base && !job.output.is_single_file)
-    spdlog::warn(
+    log::warn(
         "{} is a base: it has only the rows above its thresholds, to serve from; training goes on from a checkpoint",
         paths.front());
 }
@@ -124,11 +124,11 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
 void report_failure(const Program& program, const Setup& setup, const Error& error) {
   const auto* const job = std::get_if<ReshardJob>(&setup.job);
   if (job == nullptr) return;
-  const Failure failure{error, message(error), remedy(error), exit_status(error, 1), told_errors()};
+  const Failure failure{error, message(error), remedy(error), exit_status(error, 1), log::errors()};
   try {
-    setup.report->write(failure_json({program.manual.name, *job, told_warnings()}, failure));
+    setup.report->write(failure_json({program.manual.name, *job, log::warnings()}, failure));
   } catch (const Error& unwritable) {
-    spdlog::warn("the report of the failed job is not written: {}", message(unwritable));
+    log::warn("the report of the failed job is not written: {}", message(unwritable));
   }
 }
 

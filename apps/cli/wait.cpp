@@ -1,6 +1,6 @@
 #include "cli/wait.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 #include <time.h>  // NOLINT(modernize-deprecated-headers): nanosleep
 
 #include <algorithm>

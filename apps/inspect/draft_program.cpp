@@ -139,13 +139,13 @@ std::vector<std::string> open_lines(const drafting::OpenNames& open) {
 
 void print_draft(const drafting::Draft& draft) {
   print(Lines::as_they_are(folded_lines(to_json(draft.layout))));
-  for (const std::string& note : draft.notes) spdlog::warn("{}", note);
-  for (const std::string& line : open_lines(draft.open)) spdlog::warn("{}", line);
+  for (const std::string& note : draft.notes) log::warn("{}", note);
+  for (const std::string& line : open_lines(draft.open)) log::warn("{}", line);
   const std::string read = format_bytes(draft.bytes_read) + " of data read, of files of " + format_bytes(draft.bytes);
   if (draft.open.empty())
-    spdlog::info("the layout is complete ({})", read);
+    log::info("the layout is complete ({})", read);
   else
-    spdlog::warn("{} of the parameters have no rule yet: the programs will ask for one ({})", draft.open.size(), read);
+    log::warn("{} of the parameters have no rule yet: the programs will ask for one ({})", draft.open.size(), read);
 }
 
 }  // namespace

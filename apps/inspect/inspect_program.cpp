@@ -55,7 +55,7 @@ Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expe
   Resolved resolved;
   explain_misfit(misfit, *alone,
                  [&] { agree(*alone, [&] { resolved = resolve_readable(checkpoint, misfit.expected_shape); }); });
-  for (const auto& warning : resolved.warnings) spdlog::warn(warning);
+  for (const auto& warning : resolved.warnings) log::warn(warning);
   return std::move(resolved.placement);
 }
 
@@ -164,7 +164,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
   tell_unused_types(options.number_types, stores.numbers(), processes);
   for (const auto& reason : {found.damaged_manifest, found.unplaced})
-    if (reason) spdlog::warn("{}", message(*reason));
+    if (reason) log::warn("{}", message(*reason));
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const Inspection inspection = inspect(options, found, expected, patterns, stores.reading());

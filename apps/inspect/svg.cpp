@@ -1,6 +1,6 @@
 #include "inspect/svg.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include "base/printable.hpp"
 #include "report/table.hpp"

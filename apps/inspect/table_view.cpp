@@ -1,6 +1,6 @@
 #include "inspect/table_view.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>

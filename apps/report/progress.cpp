@@ -1,7 +1,6 @@
 #include "report/progress.hpp"
 
-#include <spdlog/fmt/fmt.h>
-#include <spdlog/sinks/base_sink.h>
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -147,25 +146,15 @@ std::string progress_bar(const Moment& moment, std::size_t columns) {
   return text.substr(0, columns);
 }
 
-/// A log sink before the others: erases the bar before a message is written in its place.
-class Progress::LineEraser : public spdlog::sinks::base_sink<std::mutex> {
- protected:
-  void sink_it_(const spdlog::details::log_msg& /*message*/) override { put(erase_line); }
-  void flush_() override {}
-};
-
 Progress::Progress(const Counters& counters, ProgressStyle style) : counters_(counters), style_(style) {
-  if (style_ == ProgressStyle::bar) {
-    eraser_ = std::make_shared<LineEraser>();
-    auto& sinks = spdlog::default_logger()->sinks();
-    sinks.insert(sinks.begin(), eraser_);
-  }
   if (style_ == ProgressStyle::none) return;
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
-    std::erase(spdlog::default_logger()->sinks(), eraser_);  // nothing to see, but the job continues
+    return;  // nothing to see, but the job continues
   }
+  if (style_ == ProgressStyle::bar)
+    log::before_messages([] { put(erase_line); });  // they are written in the bar's place
 }
 
 Progress::~Progress() {
@@ -177,7 +166,7 @@ Progress::~Progress() {
   wake_.notify_all();
   thread_.join();
   if (style_ != ProgressStyle::bar) return;
-  std::erase(spdlog::default_logger()->sinks(), eraser_);
+  log::before_messages({});
   put(erase_line);
 }
 
@@ -197,7 +186,7 @@ void Progress::watch() {
 
 void Progress::show(const Moment& moment) {
   if (style_ == ProgressStyle::lines)
-    spdlog::info(progress_line(moment));
+    log::info(progress_line(moment));
   else
     put(std::string(erase_line) + progress_bar(moment, terminal_columns() - 1));
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -44,13 +43,11 @@ class Progress {
   ~Progress();
 
  private:
-  class LineEraser;
   void watch();
   void show(const Moment& moment);
 
   const Counters& counters_;
   const ProgressStyle style_;
-  std::shared_ptr<LineEraser> eraser_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;

@@ -1,6 +1,6 @@
 #include "report/render.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "verify/render.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>

@@ -1,84 +1,73 @@
 #include "base/log.hpp"
 
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
-
-#include <algorithm>
-#include <memory>
+#include <array>
+#include <cstdio>
 #include <mutex>
+#include <utility>
 
 #include "base/printable.hpp"
 
-namespace ckpt {
+namespace ckpt::log {
 
 namespace {
 
-/// %*: the message, printable and on one line.
-class PrintableMessage final : public spdlog::custom_flag_formatter {
- public:
-  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/, spdlog::memory_buf_t& to) override {
-    const std::string text = printable({message.payload.data(), message.payload.size()});
-    to.append(text.data(), text.data() + text.size());
-  }
-  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<PrintableMessage>(); }
+constexpr std::array level_names{"debug", "info", "warning", "error"};
+
+struct State {
+  std::mutex mutex;
+  std::string prefix;
+  Level least = Level::info;
+  bool is_muted = false;
+  std::array<std::vector<std::string>, level_names.size()> captured;  ///< by level; only warnings and errors
+  std::function<void()> before;
 };
 
-/// Keeps the messages of one level, for reports.
-class Told final : public spdlog::sinks::base_sink<std::mutex> {
- public:
-  explicit Told(spdlog::level::level_enum kept) : kept_(kept) {}
-
-  std::vector<std::string> texts() {
-    const std::lock_guard lock(mutex_);
-    return texts_;
-  }
-
- protected:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    if (message.level == kept_) texts_.emplace_back(message.payload.data(), message.payload.size());
-  }
-  void flush_() override {}
-
- private:
-  spdlog::level::level_enum kept_;
-  std::vector<std::string> texts_;
-};
-
-std::shared_ptr<Told>& warnings() {
-  static auto sink = std::make_shared<Told>(spdlog::level::warn);
-  return sink;
+State& state() {
+  static State state;
+  return state;
 }
 
-std::shared_ptr<Told>& errors() {
-  static auto sink = std::make_shared<Told>(spdlog::level::err);
-  return sink;
+std::vector<std::string> captured(Level level) {
+  const std::lock_guard lock(state().mutex);
+  return state().captured[static_cast<std::size_t>(level)];
 }
 
 }  // namespace
 
-void start_log(const std::string& program, const std::string& level) {
-  const auto printed = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  auto logger = std::make_shared<spdlog::logger>(program, spdlog::sinks_init_list{printed, warnings(), errors()});
-  auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<PrintableMessage>('*').set_pattern("%n: %l: %*");
-  logger->set_formatter(std::move(formatter));
-  printed->set_level(spdlog::level::from_str(level));
-  logger->set_level(std::min(printed->level(), spdlog::level::warn));
-  logger->flush_on(spdlog::level::trace);
-  spdlog::set_default_logger(std::move(logger));
+void start(std::string program, Level least) {
+  const std::lock_guard lock(state().mutex);
+  state().prefix = std::move(program) + ": ";
+  state().least = least;
 }
 
-std::vector<std::string> told_warnings() {
-  return warnings()->texts();
+void mute() {
+  const std::lock_guard lock(state().mutex);
+  state().is_muted = true;
 }
 
-std::vector<std::string> told_errors() {
-  return errors()->texts();
+std::vector<std::string> warnings() {
+  return captured(Level::warning);
 }
 
-void mute_log() {
-  spdlog::set_level(spdlog::level::off);
+std::vector<std::string> errors() {
+  return captured(Level::error);
 }
 
-}  // namespace ckpt
+void before_messages(std::function<void()> work) {
+  const std::lock_guard lock(state().mutex);
+  state().before = std::move(work);
+}
+
+void put(Level level, std::string_view text) {
+  State& log = state();
+  const std::lock_guard lock(log.mutex);
+  if (log.is_muted) return;
+  const auto index = static_cast<std::size_t>(level);
+  if (level >= Level::warning) log.captured[index].emplace_back(text);
+  if (level < log.least) return;
+  if (log.before) log.before();
+  const std::string line = log.prefix + level_names[index] + ": " + printable(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);  // at once: standard error has no buffer
+}
+
+}  // namespace ckpt::log

@@ -1,22 +1,62 @@
 #pragma once
 
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace ckpt {
+/// Messages on standard error. Before `start`, messages from info on are printed.
+namespace ckpt::log {
 
-/// Sends the default logger to standard error as "ckpt-merge: warning: text", without colours or times.
-/// `level` is spdlog's name: trace, debug, info, warn, error, off.
-void start_log(const std::string& program, const std::string& level);
+enum class Level { debug, info, warning, error, off };
 
-/// Returns the warnings since then, including those that the level kept from being printed.
-std::vector<std::string> told_warnings();
-/// Returns the errors since then, including those that the level kept from being printed.
-std::vector<std::string> told_errors();
+/// From now on, messages from `least` on are printed as "ckpt-merge: warning: text", each on one line.
+void start(std::string program, Level least);
 
-/// Silences every rank except 0.
-void mute_log();
+/// Silences this process: nothing is printed, and nothing captured.
+void mute();
 
-}  // namespace ckpt
+/// Return all messages of that level since the process began, including those that were not printed.
+std::vector<std::string> warnings();
+std::vector<std::string> errors();
+
+/// Runs `work` before each message that is printed; an empty function ends that.
+void before_messages(std::function<void()> work);
+
+void put(Level level, std::string_view text);
+
+inline void debug(std::string_view text) {
+  put(Level::debug, text);
+}
+inline void info(std::string_view text) {
+  put(Level::info, text);
+}
+inline void warn(std::string_view text) {
+  put(Level::warning, text);
+}
+inline void error(std::string_view text) {
+  put(Level::error, text);
+}
+
+// With values, the text is a format that is checked at compile time. Only fmt's core is included here: a logging
+// library that formats by itself would be instantiated again in every unit that has a message.
+template <class First, class... Rest>
+void debug(fmt::format_string<First, Rest...> format, First&& first, Rest&&... rest) {
+  put(Level::debug, fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+template <class First, class... Rest>
+void info(fmt::format_string<First, Rest...> format, First&& first, Rest&&... rest) {
+  put(Level::info, fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+template <class First, class... Rest>
+void warn(fmt::format_string<First, Rest...> format, First&& first, Rest&&... rest) {
+  put(Level::warning, fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+template <class First, class... Rest>
+void error(fmt::format_string<First, Rest...> format, First&& first, Rest&&... rest) {
+  put(Level::error, fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+
+}  // namespace ckpt::log

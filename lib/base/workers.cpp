@@ -19,8 +19,7 @@ Workers::Workers(unsigned count) {
                    "raise the limits on processes and memory (ulimit -u, ulimit -v)"});
     static std::atomic<bool> said{false};
     if (!said.exchange(true))
-      spdlog::warn("of {} threads only {} can be started ({}): going on with these", count, threads_.size(),
-                   error.what());
+      log::warn("of {} threads only {} can be started ({}): going on with these", count, threads_.size(), error.what());
   }
 }
 

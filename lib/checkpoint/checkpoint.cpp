@@ -61,7 +61,7 @@ Layout with_first_copies(Layout layout, const std::vector<Holding>& holdings, co
   }
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!has_matched[i])
-      spdlog::warn("no parameter has a name that matches '{}': no copies of any may differ for it", names[i].text());
+      log::warn("no parameter has a name that matches '{}': no copies of any may differ for it", names[i].text());
   for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
     Rule& rule = layout.parameters[i];
     if (parted.contains(i) && !in_use.contains(i)) continue;
@@ -232,7 +232,7 @@ void Checkpoint::find_files(const KnownFiles& known, SourceStore& store, Communi
     }
   });
   FilesTogether together = put_together(seen, names, processes);
-  if (!together.warning.empty()) spdlog::warn(together.warning);
+  if (!together.warning.empty()) log::warn(together.warning);
   owners_of_unshared_ = std::move(together.owners);
   for (const SeenFile& file : together.files) is_there_.push_back(file.is_seen());
   agree(processes, [&] {
@@ -287,8 +287,7 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   std::vector<std::string> others;
   for (const PassedOver& other : files_passed_over(path_, named, endings, store))
     others.push_back(other.what.empty() ? other.name : other.name + " (" + other.what + ")");
-  if (!others.empty())
-    spdlog::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
+  if (!others.empty()) log::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
 }
 
 void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes) {
@@ -337,7 +336,7 @@ void Checkpoint::check_plan(SourceStore& store, Communicator& processes) {
         });
   });
   if (processes.maximum(are_whole ? 1 : 0) == 0) return;
-  spdlog::warn(
+  log::warn(
       "{}: its files hold whole tensors in spite of {}, as MindSpore saves them with integrated_save: they are taken "
       "as "
       "they are. If they are pieces that happen to be alike, give the same as a JSON layout",

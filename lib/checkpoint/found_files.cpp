@@ -35,7 +35,7 @@ bool is_checkpoint_file(const fs::directory_entry& entry, SourceStore& store) {
   try {
     return store.recognises(entry.path());
   } catch (const Error& unreadable) {
-    spdlog::info("passed over: {}", unreadable.what());
+    log::info("passed over: {}", unreadable.what());
     return false;
   }
 }
@@ -95,8 +95,8 @@ void leave_out_runs(const fs::path& path, std::vector<std::string>& names, Sourc
   runs.erase("");  // those right in the directory
   if (runs.empty()) return;
   std::erase_if(names, [&](const std::string& name) { return runs.contains(fs::path(name).parent_path().string()); });
-  spdlog::warn("{}: checkpoints of torch.distributed.checkpoint below it are not looked at: {}", path.string(),
-               join({runs.begin(), runs.end()}));
+  log::warn("{}: checkpoints of torch.distributed.checkpoint below it are not looked at: {}", path.string(),
+            join({runs.begin(), runs.end()}));
 }
 
 FoundFiles all_files(const fs::path& path, bool is_single, SourceStore& store, Communicator& processes) {
@@ -129,7 +129,7 @@ std::string layout_in(const FoundFiles& found) {
     const std::string& carried = catalog.schema->layout;
     if (text.empty()) text = carried;
     if (carried == text) continue;
-    spdlog::warn("the files carry different layouts: showing them without one");
+    log::warn("the files carry different layouts: showing them without one");
     return "";
   }
   return text;
@@ -147,8 +147,8 @@ std::optional<Layout> carried_by_all(const FoundFiles& found) {
   Layout layout = parse_layout(text, "the layout that " + found.path.string() + " carries");
   const std::vector<std::string> names = layout.files.paths(layout.mesh);
   if (found.is_single_file && names.size() > 1) {
-    spdlog::info("{} is one of the {} files of a checkpoint: give its directory to see the whole", found.names[0],
-                 names.size());
+    log::info("{} is one of the {} files of a checkpoint: give its directory to see the whole", found.names[0],
+              names.size());
     return std::nullopt;
   }
   if (!found.is_single_file && is_of_one_file(layout) && !contains(found.names, names.front())) return std::nullopt;

@@ -221,8 +221,8 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
                   {"it holds the indexes " + join(names), "one",
                    "give the one that is meant, for example " + shell_word((path / names.front()).string())});
     if (names.size() > 1)
-      spdlog::warn("{}: {} is taken, as transformers takes it; what {} names is not looked at", path.string(),
-                   names.front(), names.back());
+      log::warn("{}: {} is taken, as transformers takes it; what {} names is not looked at", path.string(),
+                names.front(), names.back());
     name = names.front();
     text = text_in_file(path / name);
     check_not_empty(path / name, text);

@@ -123,7 +123,7 @@ bool shows_one_replica(const Layout& layout, const Naming& naming,
         decision && lacks_copies(decision->keys, layout.mesh, positions))
       once.push_back(name);
   if (once.empty()) return false;
-  spdlog::warn(
+  log::warn(
       "{}: cards lack copies of {} that others hold, as MindSpore saves with remove_redundancy; each piece is "
       "read where it is: {}",
       layout.origin, once.size() == 1 ? "a parameter" : std::to_string(once.size()) + " parameters", join(once, 4));

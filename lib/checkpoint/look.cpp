@@ -86,8 +86,8 @@ std::optional<Described> describe_together(const std::filesystem::path& director
     if (rank != reader) described = described_in(message);
   });
   if (!described->left_out.empty())
-    spdlog::warn("{}: left out, as they are neither tensors nor numbers nor texts: {}", directory.string(),
-                 join(described->left_out));
+    log::warn("{}: left out, as they are neither tensors nor numbers nor texts: {}", directory.string(),
+              join(described->left_out));
   return described;
 }
 

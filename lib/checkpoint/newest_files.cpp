@@ -263,7 +263,7 @@ void check_others(const Layout& layout, const fs::path& directory, Communicator&
   const std::string found = std::string(rank_folder) + std::to_string(*others.begin()) +
                             (others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "");
   if (is_chosen) {
-    spdlog::warn("{} does not name {} in {}, which are left out", layout.origin, found, directory.string());
+    log::warn("{} does not name {} in {}, which are left out", layout.origin, found, directory.string());
     return;
   }
   agree(processes, [&] {
@@ -314,7 +314,7 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
       if (!beside.empty())
         newest.said += (newest.said.empty() ? newest.path + " is read" : "") +
                        "; passed over, of other formats: " + join(beside, 4);
-      if (processes.rank() == 0 && !newest.said.empty()) spdlog::info(newest.said);
+      if (processes.rank() == 0 && !newest.said.empty()) log::info(newest.said);
       entry.path = FileTemplate(newest.path, layout.mesh);
     });
   }

@@ -90,8 +90,8 @@ std::optional<std::uint64_t> count_of(const std::string& text, const Number& num
 }
 
 void warn(const fs::path& file, const std::string& why, const fs::path& directory) {
-  spdlog::warn("{} is taken for a whole checkpoint, but {}: to take all of them, give the directory, {}", file.string(),
-               why, directory.empty() ? "." : directory.string());
+  log::warn("{} is taken for a whole checkpoint, but {}: to take all of them, give the directory, {}", file.string(),
+            why, directory.empty() ? "." : directory.string());
 }
 
 }  // namespace

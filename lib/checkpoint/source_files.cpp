@@ -60,7 +60,7 @@ std::uint64_t SourceFiles::read_past_memory(std::uint64_t memory_bytes, const st
   try {
     blocks_ = std::make_unique<DirectBlocks>(bytes, files.size(), read);
   } catch (const Error& error) {
-    spdlog::debug("the source is read as usual: {}", error.what());
+    log::debug("the source is read as usual: {}", error.what());
     return 0;
   }
   return blocks_->memory_bytes();

@@ -367,16 +367,16 @@ std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& stor
   if (number && (number->total.value_or(1) != 1 || number->number > number->first)) return std::nullopt;
   if (auto stale = stale_pointer(found.path, store)) {
     if (!is_model(name)) throw std::move(*stale);
-    spdlog::warn("{}: {}; {} beside it is taken", stale->object(), stale->text().found, name);
+    log::warn("{}: {}; {} beside it is taken", stale->object(), stale->text().found, name);
   }
   if (const auto lost = preferred_is_lost(found.path, name))
-    spdlog::warn("{}: {}; {} beside it is taken", lost->object(), lost->text().found, name);
+    log::warn("{}: {}; {} beside it is taken", lost->object(), lost->text().found, name);
   if (number && !number->total)
-    spdlog::warn("{}: {} is taken for the whole; nothing says of how many ranks it is", found.path.string(), name);
+    log::warn("{}: {} is taken for the whole; nothing says of how many ranks it is", found.path.string(), name);
   check_none_is_lost(found.path, name, store);
   if (const auto others = names_but(found, {*only}); !others.empty())
-    spdlog::warn("{}: {} is taken for the whole model; other files of tensors are not looked at: {}",
-                 found.path.string(), name, join(others, 4));
+    log::warn("{}: {} is taken for the whole model; other files of tensors are not looked at: {}", found.path.string(),
+              name, join(others, 4));
   return only;
 }
 
@@ -390,8 +390,8 @@ std::optional<WeightMap> numbered_parts(const FoundFiles& found) {
     for (const StoredArray& array : *found.catalogs[file].schema->arrays)
       if (!map.file_of.emplace(array.name, found.names[file]).second) return std::nullopt;
   const auto others = names_but(found, top);
-  spdlog::warn("{}: no index is beside the {} files, which are taken for one model, as their names count them{}",
-               found.path.string(), top.size(), others.empty() ? "" : "; not looked at: " + join(others, 4));
+  log::warn("{}: no index is beside the {} files, which are taken for one model, as their names count them{}",
+            found.path.string(), top.size(), others.empty() ? "" : "; not looked at: " + join(others, 4));
   return map;
 }
 

@@ -17,7 +17,7 @@ std::vector<ParameterId> compared_parameters(const ReplicatedFiles& files) {
   for (const ParameterId parameter : parameters)
     if (placement.spreads()[parameter].bucket &&
         placement.holders(parameter, placement.first_base(parameter)).size() < placement.copies(parameter))
-      spdlog::warn(
+      log::warn(
           "parameter '{}': some of its replicas lie elsewhere in their buckets, as members before it are cut unevenly; "
           "these are not compared",
           placement.tensors()[parameter].name);

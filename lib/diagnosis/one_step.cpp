@@ -143,7 +143,7 @@ class Steps {
           other = checkpoint_.file_name(file);
       }
       if (!lacking.empty())
-        spdlog::warn("{}: no {}, which {} says; are the files of one save?", join(lacking), name, other);
+        log::warn("{}: no {}, which {} says; are the files of one save?", join(lacking), name, other);
     }
   }
 

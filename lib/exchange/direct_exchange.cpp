@@ -13,7 +13,7 @@ namespace {
 
 // Twice the size of a core's own cache on today's servers, but no more than the largest block of memory in which the
 // system keeps a file: with smaller blocks, a large file takes longer.
-constexpr std::uint64_t best_chunk = 2ULL << 20;
+constexpr std::uint64_t best_local_chunk = 2ULL << 20;
 constexpr std::uint64_t best_scratch = 256ULL << 10;
 
 // Clearing so little takes less time than finding out whether it is necessary.
@@ -28,7 +28,7 @@ class DirectExchange final : public Exchange {
     const std::uint64_t each = staging.memory_bytes / threads_;
     scratch_bytes_ = std::min(best_scratch, each / 3);
     const std::uint64_t rest = each - scratch_bytes_;
-    chunk_bytes_ = std::min(best_chunk, rest - std::min(rest, Stretch::line));
+    chunk_bytes_ = std::min(best_local_chunk, rest - std::min(rest, Stretch::line));
   }
 
   const char* name() const noexcept override { return "direct"; }

@@ -43,7 +43,7 @@ class DeepSpeedDescription {
         files_(deepspeed::find_tag(directory, module == nullptr ? "" : module->axis)) {}
 
   Described describe() {
-    if (!files_.folder.empty()) spdlog::info("{} names {}", deepspeed::latest_file, files_.tag);
+    if (!files_.folder.empty()) log::info("{} names {}", deepspeed::latest_file, files_.tag);
     states_ = read_states(0);
     if (module_ != nullptr)
       with_file((directory_ / files_.path(files_.model, 0)).string(),
@@ -223,7 +223,7 @@ class DeepSpeedDescription {
     if (!files_.model_of_each_rank || states_.tied.empty()) return;
     std::vector<std::string> names;
     for (const auto& each : states_.tied) names.push_back(each.name + " (" + each.to + ")");
-    spdlog::info("weights that are others, and stored with these: {}", join(names));
+    log::info("weights that are others, and stored with these: {}", join(names));
   }
 
   fs::path directory_;

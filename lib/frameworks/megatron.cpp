@@ -44,7 +44,7 @@ bool is_megatron_run(const fs::path& directory) {
 
 Described describe_megatron_run(const fs::path& directory, SourceStore& store) {
   const std::string folder = latest_folder(directory);
-  spdlog::info("{} names {}", latest_file, folder);
+  log::info("{} names {}", latest_file, folder);
   Described described = describe_dcp(directory / folder, store);
   described.layout.files = in_folder(described.layout.files, folder, described.layout.mesh);
   for (DescribedFile& file : described.files) {

@@ -42,8 +42,7 @@ std::optional<RankFamily> corner_family(const std::vector<std::string>& names,
   }
   if (!says_any) return std::nullopt;
   if (!others.empty())
-    spdlog::info("passed over, as they say of no pieces where they belong: {} beside {}", join(others, 4),
-                 join(ours, 2));
+    log::info("passed over, as they say of no pieces where they belong: {} beside {}", join(others, 4), join(ours, 2));
   family.before = "rank_";  // other files are not DCP's: they have no corners
   family.behind = ".safetensors";
   return family;
@@ -155,8 +154,8 @@ class RankFiles {
         throw Error(Kind::input, family.before + "*" + family.behind,
                     {"two kinds of files are called \"" + family.label + "\"", "one of them", "give a layout"});
     if (families_.size() > 1)
-      spdlog::info("{} holds files of several kinds, whose names begin with {}", origin_,
-                   join({labels.begin(), labels.end()}));
+      log::info("{} holds files of several kinds, whose names begin with {}", origin_,
+                join({labels.begin(), labels.end()}));
   }
 
   bool are_of_one_rank() const {
@@ -171,7 +170,7 @@ class RankFiles {
       if (tensor.has_corner && !tensor.global_shape) shapeless.push_back(name);
     if (shapeless.empty()) return;
     const std::vector<std::string> missing = missing_shards(family, names_);
-    spdlog::warn(
+    log::warn(
         "{}: the files do not say the whole shape of {}: each ends where its last piece does, so that it "
         "cannot be seen whether pieces are missing at its end{}; compare the shapes (--expect)",
         origin_, join(shapeless, 4),

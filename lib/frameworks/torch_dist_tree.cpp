@@ -323,7 +323,7 @@ Rest rest(const std::vector<RankTree>& ranks, const std::vector<std::string>& na
   RankObjects objects(names);
   const auto count = counts(ranks);
   if (!count)
-    spdlog::warn(
+    log::warn(
         "states of generators are left out, as the files' names do not say of which ranks all are "
         "(--no-load-rng)");
   std::optional<Pickle> first;

@@ -208,7 +208,7 @@ void ZeroTree::check_groups(const std::vector<GroupSlice>& groups, std::uint64_t
                 {"found groups of parameters that DeepSpeed does not make on " + std::to_string(ranks) + " ranks",
                  "one " + what + " that gives them all", "choose another number of ranks, or merge the checkpoint"});
   if (is_told)
-    spdlog::warn(
+    log::warn(
         "on {} ranks DeepSpeed makes the groups of parameters that this checkpoint has where {} is {} (it was {}): set "
         "that",
         ranks, what, bounds.most < size ? bounds.most : bounds.least, size);

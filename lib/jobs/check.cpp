@@ -155,8 +155,8 @@ void warn_of_untold(const std::filesystem::path& checkpoint, const Manifest& man
   std::error_code error;
   std::erase_if(names, [&](const std::string& name) { return !std::filesystem::exists(checkpoint / name, error); });
   if (!names.empty())
-    spdlog::warn("{} tells nothing of {}: not looked at; write the checkpoint anew to have a manifest that does",
-                 manifest.origin, join({names.begin(), names.end()}));
+    log::warn("{} tells nothing of {}: not looked at; write the checkpoint anew to have a manifest that does",
+              manifest.origin, join({names.begin(), names.end()}));
 }
 
 /// The small files beside the data files that exist with the right sizes.

@@ -214,7 +214,7 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
     result.b_deviations = expected.of(pairing->of_b(), b.placement(), &*names);
   });
   for (const ComparedSide* side : {&a, &b})
-    for (const std::string& warning : side->resolved.warnings) spdlog::warn(warning);
+    for (const std::string& warning : side->resolved.warnings) log::warn(warning);
   expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
   const auto mismatches = compare_elements(job, *pairing, misfit_of_a, store, processes, counters);
   const auto counts_of_b = [&](ParameterId parameter) {

@@ -55,7 +55,7 @@ void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>&
   }
   if (changed.empty()) return;
   const std::string path = parts.sides.checkpoint.path().string();
-  spdlog::warn(
+  log::warn(
       "{}: {} {} not as its manifest says: damaged since it was written, or changed on purpose? ckpt-verify {} "
       "names the files",
       path, join(changed), changed.size() == 1 ? "is" : "are", path);

@@ -329,7 +329,7 @@ void open_deltas(const ReshardJob& job, SourceStore& store, Communicator& proces
     for (std::size_t at = 0; at < sides.other_layers.size(); ++at) {
       auto& [checkpoint, of_delta] = sides.other_layers[at];
       of_delta = resolved(checkpoint);
-      for (const std::string& warning : of_delta.warnings) spdlog::warn(warning);
+      for (const std::string& warning : of_delta.warnings) log::warn(warning);
       const Placement& placement = of_delta.placement;
       if (std::any_of(placement.tensors().begin(), placement.tensors().end(),
                       [&](const Tensor& tensor) { return !is_table_part(placement, tensor); }))
@@ -445,10 +445,10 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
 }
 
 void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides) {
-  for (const std::string& warning : sides.source.warnings) spdlog::warn(warning);
+  for (const std::string& warning : sides.source.warnings) log::warn(warning);
   // Rules for parameters that are left out match nothing, and the source's own rules were warned of already.
   if (job.target.layout && job.names.only.empty() && job.names.drop.empty())
-    for (const std::string& warning : sides.target.warnings) spdlog::warn(warning);
+    for (const std::string& warning : sides.target.warnings) log::warn(warning);
 }
 
 ExchangeKind wanted_exchange(const ReshardJob& job, bool has_tables, bool is_shared, int processes) {

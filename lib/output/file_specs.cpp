@@ -362,9 +362,8 @@ const Value* FileSpecs::value_of(ArrayId array) const {
 }
 
 void warn_of_losses(const FileSpecs& specs, Store& store) {
-  for (const std::string& warning : specs.warnings()) spdlog::warn(warning);
-  for (const std::string& what : specs.losses(store))
-    spdlog::warn("the output's format cannot hold {}: left out", what);
+  for (const std::string& warning : specs.warnings()) log::warn(warning);
+  for (const std::string& what : specs.losses(store)) log::warn("the output's format cannot hold {}: left out", what);
 }
 
 }  // namespace ckpt

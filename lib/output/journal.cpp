@@ -51,7 +51,7 @@ Journal::~Journal() {
     const std::lock_guard lock(mutex_);
     flush();
   } catch (const Error& error) {
-    spdlog::debug("the journal could not be brought up to date: {}", error.what());
+    log::debug("the journal could not be brought up to date: {}", error.what());
   }
 }
 

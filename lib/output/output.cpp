@@ -236,9 +236,9 @@ void Output::remove_replaced() const {
     const Standing old = inspection_->output(places_.partial);
     old.remove();
     if (!old.foreign.empty())
-      spdlog::warn("{} holds what came into the replaced output in its last moment", places_.partial.string());
+      log::warn("{} holds what came into the replaced output in its last moment", places_.partial.string());
   } catch (const Error& error) {  // the output is complete: too late to fail
-    spdlog::warn("{}: the replaced output could not be removed: {}", places_.partial.string(), error.what());
+    log::warn("{}: the replaced output could not be removed: {}", places_.partial.string(), error.what());
   }
 }
 
@@ -267,7 +267,7 @@ void Output::sync_name() const {
   try {
     sync_directory(places_.target.has_parent_path() ? places_.target.parent_path() : fs::path("."));
   } catch (const Error& error) {  // the output is complete: too late to fail
-    spdlog::warn("{} is written, but its name may not be on the disk yet: {}", places_.target.string(), error.what());
+    log::warn("{} is written, but its name may not be on the disk yet: {}", places_.target.string(), error.what());
   }
 }
 
@@ -289,7 +289,7 @@ Output::~Output() {
   try {
     if (!held_ || is_ours()) inspection_->partial(places_).remove();
   } catch (const std::exception& error) {
-    spdlog::warn("{} could not be removed: {}", places_.partial.string(), error.what());
+    log::warn("{} could not be removed: {}", places_.partial.string(), error.what());
   }
 }
 

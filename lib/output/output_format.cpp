@@ -98,8 +98,8 @@ void check_ending(const std::vector<Format>& formats, const std::string& file_na
   for (const Ending& ending : endings) known.push_back(ending.text);
   if (meant != nullptr)
     throw Error(Kind::usage, file_name, {"its ending " + tail + " tells no format", "one of " + join(known), lead});
-  spdlog::warn("{} is written as {}, for its ending {} tells no format: choose one with --format, or by an ending ({})",
-               file_name, written.name, tail, join(known));
+  log::warn("{} is written as {}, for its ending {} tells no format: choose one with --format, or by an ending ({})",
+            file_name, written.name, tail, join(known));
 }
 
 const Format& output_format(const std::vector<Format>& formats, const std::string& wanted, const std::string& file_name,

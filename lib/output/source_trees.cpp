@@ -176,7 +176,7 @@ std::vector<torch_dist::RankTree> SourceTrees::trees_of_ranks(SourceStore& store
         source_.file(file).schema->has_tree)
       files.push_back(file);
   if (!source_.is_shared())
-    spdlog::warn("not every process sees every file: of what is no weight, common.pt has no tensors");
+    log::warn("not every process sees every file: of what is no weight, common.pt has no tensors");
   const bool has_states = std::any_of(
       names_.begin(), names_.end(), [](const std::string& name) { return name.starts_with(torch_dist::state_prefix); });
   const auto naming = std::make_shared<Naming>(layout);
@@ -209,8 +209,8 @@ torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<
     if (!names.contains(array.name)) continue;
     const std::uint64_t bytes = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
     if (bytes > room) {
-      spdlog::warn("{} of {} is left out: the output has no room for so much beside weights", array.name,
-                   format_bytes(bytes));
+      log::warn("{} of {} is left out: the output has no room for so much beside weights", array.name,
+                format_bytes(bytes));
       continue;
     }
     room -= bytes;

@@ -1,11 +1,10 @@
 #include "store/guarded_reading.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <atomic>
 
 #include "base/checked.hpp"
+#include "base/log.hpp"
 
 namespace ckpt {
 
@@ -20,7 +19,7 @@ constexpr std::uint64_t most_processor_s = 600;
 void warn_of_unguarded_reading() {
   static std::atomic<bool> said{false};
   if (!said.exchange(true))
-    spdlog::warn("no child process to be had to read metadata in: a damaged file may crash this one");
+    log::warn("no child process to be had to read metadata in: a damaged file may crash this one");
 }
 
 IsolationLimits limits_for(std::uint64_t metadata_bytes, std::uint64_t memory_per_byte, std::uint64_t bytes_per_s) {

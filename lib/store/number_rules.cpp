@@ -177,7 +177,7 @@ void NumberRules::warn_of_marks(const std::string& file, const Schema& schema, c
     marked.push_back({i, *std::move(mark)});
   }
   if (!found.empty())
-    spdlog::warn(
+    log::warn(
         "{}: integers that an attribute seems to call floats are read as integers: {}; where they are a float's bits, "
         "say so with --as, for example --as {}",
         file, join(found), shell_word(example_of(schema, marked)));

@@ -1,6 +1,6 @@
 #include "tensor/fingerprint.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(spdlog REQUIRED)
+find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
 
 set(HDF5_PREFER_PARALLEL OFF)

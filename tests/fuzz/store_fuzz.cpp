@@ -2,14 +2,13 @@
 // archives of torch, which mutated bytes hardly ever are. Whatever the bytes, cataloguing them, reading their data
 // and, where the format is written, making their like again ends in a result or an Error, within bounds.
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 
 #include "base/checked.hpp"
+#include "base/log.hpp"
 #include "child_findings.hpp"
 #include "io/posix_file.hpp"
 #include "spec_of.hpp"
@@ -94,7 +93,7 @@ void make_again(Store& store, const Schema& schema, std::string tree) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  spdlog::set_level(spdlog::level::off);
+  log::mute();
   const std::string bytes = file_of({reinterpret_cast<const char*>(data), size});
   const TemporaryFile file(std::as_bytes(std::span(bytes)));
   const Format& format = fuzzed_format();

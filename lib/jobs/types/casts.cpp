@@ -140,12 +140,12 @@ std::vector<Overflow> tell_overflows(const std::map<ParameterId, std::uint64_t>&
     const Tensor& tensor = target.tensors()[parameter];
     overflows.push_back({tensor.name, tensor.dtype.name, elements});
     if (overflows.size() > most_overflow_warnings) continue;
-    spdlog::warn("parameter '{}': {} of {} elements {} too large for {}: infinite now{}", tensor.name, elements,
-                 volume(tensor.shape), elements == 1 ? "is" : "are", tensor.dtype.name,
-                 is_resumed ? ", not counting what an earlier run wrote" : "");
+    log::warn("parameter '{}': {} of {} elements {} too large for {}: infinite now{}", tensor.name, elements,
+              volume(tensor.shape), elements == 1 ? "is" : "are", tensor.dtype.name,
+              is_resumed ? ", not counting what an earlier run wrote" : "");
   }
   if (overflows.size() > most_overflow_warnings)
-    spdlog::warn("so have {} more parameters elements that are too large", overflows.size() - most_overflow_warnings);
+    log::warn("so have {} more parameters elements that are too large", overflows.size() - most_overflow_warnings);
   return overflows;
 }
 

@@ -56,14 +56,14 @@ Deviations ExpectedTensors::of(const Selection& selection, const Placement& sour
 
 void ExpectedTensors::warn_of_idle(const std::vector<const Deviations*>& all) const {
   if (!reference_) return;
-  for (const std::string& warning : idle_excuses(excuses_, all)) spdlog::warn("{}", warning);
+  for (const std::string& warning : idle_excuses(excuses_, all)) log::warn("{}", warning);
 }
 
 void ExpectedTensors::refuse(const Deviations& found, const std::string& object, const std::string& change,
                              bool can_rename) const {
   warn_of_idle({&found});
   if (found.lines.empty()) return;
-  for (const std::string& line : found.lines) spdlog::error("{}", line);
+  for (const std::string& line : found.lines) log::error("{}", line);
   const char* const expected = "the same names, logical shapes and dtypes";
   if (change.empty() && can_rename && !found.renames.empty())
     throw Error(Kind::input, object, {found.outcome(), expected, "", {Advice::What::rename_all, found.renames}});

@@ -74,9 +74,9 @@ void warn_of_repeats(std::uint64_t memory_bytes, const Decoding& decoding, Commu
   const std::uint64_t again = processes.sum(decoding.again);
   const std::uint64_t memory = processes.maximum(decoding.memory_once);
   if (again <= bytes - again) return;
-  spdlog::warn("{} of compressed data were decoded for {}, as {} of memory do not hold what is read together: {} would",
-               format_bytes(bytes), format_bytes(bytes - again), format_bytes(memory_bytes),
-               memory_for(memory, usual_chunks));
+  log::warn("{} of compressed data were decoded for {}, as {} of memory do not hold what is read together: {} would",
+            format_bytes(bytes), format_bytes(bytes - again), format_bytes(memory_bytes),
+            memory_for(memory, usual_chunks));
 }
 
 }  // namespace ckpt

@@ -19,8 +19,8 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::size_t most_axes = 5;      // limit for meshes whose orders are tried
-constexpr std::size_t most_counters = 4;  // limit on the words before numbers that are tried
+constexpr std::size_t most_ordered_axes = 5;  // limit for meshes whose orders are tried
+constexpr std::size_t most_counters = 4;      // limit on the words before numbers that are tried
 constexpr std::size_t most_ways_to_split = 64;
 
 /// Returns the layout on another mesh with axes of these names. It goes through JSON, since rules hold axes by index.
@@ -84,7 +84,7 @@ void distribute(const std::vector<Axis>& axes, std::size_t next, std::vector<std
 std::vector<LayoutChange> other_meshes(const Layout& layout) {
   const Mesh& mesh = layout.mesh;
   std::vector<LayoutChange> changes;
-  if (mesh.axes.size() < 2 || mesh.axes.size() > most_axes) return changes;
+  if (mesh.axes.size() < 2 || mesh.axes.size() > most_ordered_axes) return changes;
   std::set<std::pair<std::vector<std::string>, std::vector<std::uint64_t>>> known{{mesh.axes, mesh.shape}};
   for (const bool sizes_follow : {true, false})
     for (auto order = in_order(mesh.axes.size()); std::next_permutation(order.begin(), order.end());) {
@@ -122,7 +122,7 @@ std::vector<std::string> counter_patterns(const std::vector<std::string>& names)
 std::vector<LayoutChange> more_counts(const Layout& layout, const std::vector<std::string>& names) {
   std::vector<IndexRule> rules;
   const auto patterns = counter_patterns(names);
-  if (patterns.size() > most_counters || layout.mesh.axes.size() > most_axes) return {};
+  if (patterns.size() > most_counters || layout.mesh.axes.size() > most_ordered_axes) return {};
   for (const std::string& pattern : patterns)
     for (Axis axis = 0; axis < layout.mesh.axes.size(); ++axis) {
       if (layout.mesh.shape[axis] == 1) continue;
@@ -163,7 +163,7 @@ std::vector<LayoutChange> other_counts(const Layout& layout) {
 std::vector<LayoutChange> other_splits(const Layout& layout, std::size_t rule_number) {
   std::vector<LayoutChange> changes;
   const Rule& rule = layout.parameters.at(rule_number);
-  if (layout.mesh.axes.size() > most_axes || rule.like || rule.keys.boxes) return changes;
+  if (layout.mesh.axes.size() > most_ordered_axes || rule.like || rule.keys.boxes) return changes;
   const std::vector<std::vector<Axis>> now = rule.keys.split.value_or(std::vector<std::vector<Axis>>{});
   std::size_t count = 0;
   for (const auto& of_dim : now) count += of_dim.size();

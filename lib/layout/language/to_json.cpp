@@ -36,7 +36,7 @@ std::string list(const Items& items, const Write& write) {
 
 template <class Numbers>
 std::string numbers(const Numbers& values) {
-  return list(values, number);
+  return list(values, [](std::uint64_t value) { return number(value); });
 }
 
 template <std::size_t Count, class Value>

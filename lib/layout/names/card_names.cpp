@@ -12,7 +12,7 @@ namespace ckpt {
 
 namespace {
 
-constexpr const char* rest = "rest";
+constexpr const char* rest_word = "rest";
 
 /// Returns "0 to 3", or the ids if they are not consecutive from 0.
 std::string numbers_in_words(const CardWord& word, const Mesh& mesh) {
@@ -49,8 +49,9 @@ std::string said_of(const CardPattern& pattern, const std::vector<std::string>& 
 
 CardNames::CardNames(const Layout& layout) : layout_(layout) {
   for (const FileEntry& entry : layout.files.entries())
-    groups_.push_back(entry.group.empty() ? std::nullopt
-                                          : CardPattern::parse(entry.group + "{" + rest + "}", layout.mesh, {rest}));
+    groups_.push_back(entry.group.empty()
+                          ? std::nullopt
+                          : CardPattern::parse(entry.group + "{" + rest_word + "}", layout.mesh, {rest_word}));
   for (const Rename& rename : layout.rename)
     renames_.push_back(rename.of_card.empty()
                            ? std::nullopt
@@ -128,7 +129,7 @@ std::optional<CardNames::Name> CardNames::of_card(const CardFiles::File& file, c
     if (auto found = groups_[file.entry]->match(name)) {
       if (!is_of(file, *groups_[file.entry], found->numbers, name)) return std::nullopt;
       group = entry.group;
-      within = found->captures.at(rest);
+      within = found->captures.at(rest_word);
     }
   std::string stored = entry.prefix + within;
   std::string value = within;

@@ -11,14 +11,14 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view word_of_card = "card";
-constexpr std::size_t most_digits = 20;  // of 2^64
+constexpr std::size_t most_width = 20;  // of 2^64
 
 std::size_t width_of(std::string_view inside, std::string_view digits) {
   std::size_t width = 0;
   const char* const end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, width);
   if (digits.size() < 2 || digits[0] != '0' || digits[1] == '0' || read.ec != std::errc() || read.ptr != end ||
-      width > most_digits)
+      width > most_width)
     throw Error(Kind::layout, "",
                 {"found {" + std::string(inside) + "}", "a width of at most 20 digits, as in {card:05}", ""});
   return width;

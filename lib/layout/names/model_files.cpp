@@ -1,6 +1,6 @@
 #include "layout/names/model_files.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>

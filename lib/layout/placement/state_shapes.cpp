@@ -22,7 +22,7 @@ bool are_stored_alike(const Placement& placement, ParameterId a, ParameterId b) 
   return is_plain(a) && is_plain(b) && stored(a) == stored(b);
 }
 
-bool is_suspect(const Placement& placement, ParameterId state, ParameterId parameter) {
+bool is_suspect_state(const Placement& placement, ParameterId state, ParameterId parameter) {
   const Tensor& a = placement.tensors()[state];
   const Tensor& b = placement.tensors()[parameter];
   if (a.verbatim || b.verbatim || a.shape == b.shape || a.shape.size() != b.shape.size()) return false;
@@ -39,7 +39,7 @@ Pairs suspects(const Placement& placement, const Affix& affix, const NameGroup& 
     const auto state = placement.find(name);
     const auto own = affix.without(name);
     const auto parameter = own ? placement.find(*own) : std::nullopt;
-    if (parameter && !is_excused(*state) && is_suspect(placement, *state, *parameter))
+    if (parameter && !is_excused(*state) && is_suspect_state(placement, *state, *parameter))
       found.emplace_back(*state, *parameter);
   }
   return found;

@@ -101,7 +101,7 @@ MpiCommunicator::~MpiCommunicator() {
   const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
   if (interrupted_ || (unwinding && !failed_together())) abandon(1);
   comm_.reset();
-  if (started_mpi_ && MPI_Finalize() != MPI_SUCCESS) spdlog::warn("MPI_Finalize failed");
+  if (started_mpi_ && MPI_Finalize() != MPI_SUCCESS) log::warn("MPI_Finalize failed");
 }
 
 void MpiCommunicator::abandon(int status) noexcept {

@@ -17,9 +17,6 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Limit on open items of all lists together, which come from tensors that are not chosen, and from hostile paths.
-constexpr std::size_t most_open_items = 1U << 16;
-
 class Unfolding {
  public:
   Unfolding(Pickle& tree, const NameSet& tensors, std::size_t values)

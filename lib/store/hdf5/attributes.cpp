@@ -48,7 +48,7 @@ std::optional<Attribute> read_attribute(hid_t object, const std::string& name, G
 }
 
 /// Created once, since creation takes as long as writing the attribute.
-hid_t named_in_utf8() {
+hid_t attribute_named_in_utf8() {
   static const hid_t id = [] {
     auto properties = own<PropertyId>(H5Pcreate(H5P_ATTRIBUTE_CREATE), "H5Pcreate");
     check(H5Pset_char_encoding(properties.get(), H5T_CSET_UTF8), "H5Pset_char_encoding");
@@ -58,7 +58,8 @@ hid_t named_in_utf8() {
 }
 
 AttributeId create_attribute(hid_t object, const char* name, hid_t type, hid_t space) {
-  return own<AttributeId>(H5Acreate2(object, name, type, space, named_in_utf8(), H5P_DEFAULT), "creating an attribute");
+  return own<AttributeId>(H5Acreate2(object, name, type, space, attribute_named_in_utf8(), H5P_DEFAULT),
+                          "creating an attribute");
 }
 
 }  // namespace

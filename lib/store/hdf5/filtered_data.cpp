@@ -67,7 +67,7 @@ void for_each_chunk(const Box& box, const Extents& chunk, Visit&& visit) {
 }
 
 /// Returns the index of a chunk in row-major order of the chunk grid.
-std::uint64_t number_of(const Extents& place, const Extents& chunk, const Extents& shape) {
+std::uint64_t chunk_number(const Extents& place, const Extents& chunk, const Extents& shape) {
   std::uint64_t number = 0;
   for (std::size_t d = 0; d < place.size(); ++d) number = number * ceil_div(shape[d], chunk[d]) + place[d] / chunk[d];
   return number;
@@ -142,7 +142,7 @@ void FilteredData::read_box(std::size_t index, const ChunkForm& form, const Box&
   const Extents chunk_strides = row_major_strides(form.shape);
   for_each_chunk(box, form.shape, [&](const Extents& place, const Box& part) {
     const DecodedChunks::Key key{status_.device, status_.inode, status_.modified_ns, index,
-                                 number_of(place, form.shape, array.shape)};
+                                 chunk_number(place, form.shape, array.shape)};
     chunks_->with(
         key, {form.bytes, dataset.decoding_bytes},
         [&](std::span<std::byte> chunk) { decode(index, form, place, chunk); },

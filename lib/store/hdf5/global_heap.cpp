@@ -11,10 +11,10 @@ namespace ckpt::hdf5 {
 namespace {
 
 /// A file may give out at most this many times its own size, in addition to an amount that is always harmless.
-constexpr std::uint64_t max_expansion = 16;
-constexpr std::uint64_t harmless_bytes = 64U << 20;
+constexpr std::uint64_t max_heap_expansion = 16;
+constexpr std::uint64_t harmless_heap_bytes = 64U << 20;
 constexpr std::uint64_t max_cached = 16U << 20;
-constexpr std::string_view signature = "GCOL";
+constexpr std::string_view heap_signature = "GCOL";
 
 [[noreturn]] void damaged() {
   throw Error(Kind::input, "its variable-length data is damaged");
@@ -40,7 +40,7 @@ void refuse_values(std::uint64_t most_bytes) {
 GlobalHeap::GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id, std::uint64_t value_bytes)
     : file_(file),
       file_bytes_(file_bytes),
-      budget_(checked_add(checked_mul(file_bytes, max_expansion), harmless_bytes)),
+      budget_(checked_add(checked_mul(file_bytes, max_heap_expansion), harmless_heap_bytes)),
       most_value_bytes_(value_bytes),
       value_bytes_left_(value_bytes) {
   const auto creation = own<PropertyId>(H5Fget_create_plist(id), "the file's properties");
@@ -55,7 +55,7 @@ GlobalHeap::GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id
 void GlobalHeap::spend(std::uint64_t bytes) {
   if (bytes > budget_)
     throw Error(Kind::input, "",
-                {"values of more than " + std::to_string(max_expansion) + " times the file's size", "",
+                {"values of more than " + std::to_string(max_heap_expansion) + " times the file's size", "",
                  "is the file damaged?"});
   budget_ -= bytes;
 }
@@ -102,7 +102,8 @@ GlobalHeap::Collection GlobalHeap::load(std::uint64_t address) {
   std::vector<std::byte> head(header);
   file_.read(start, head);
   const std::uint64_t size = number(head.data() + 8, length_size_);
-  if (std::memcmp(head.data(), signature.data(), signature.size()) != 0 || size < header || size > file_bytes_ - start)
+  if (std::memcmp(head.data(), heap_signature.data(), heap_signature.size()) != 0 || size < header ||
+      size > file_bytes_ - start)
     damaged();
   spend(size);
 

@@ -1,11 +1,10 @@
 #include "store/hdf5/guarded_schema.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <thread>
 
 #include "base/checked.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/wire.hpp"
 #include "store/guarded_reading.hpp"
@@ -89,12 +88,12 @@ std::shared_ptr<const Schema> read_schema_guarded(const PosixFile& source, std::
   auto guarded = read_guarded(source, file_bytes, whole);
   const SchemaReading reading = guarded ? std::move(*guarded) : read_unguarded(source, file_bytes, whole);
   if (const std::size_t count = reading.no_tensors.size(); count > 0)
-    spdlog::warn("{}: {} of its names {}: {}", source.path(), count,
-                 count == 1 ? "is left out, which is no tensor" : "are left out, which are no tensors",
-                 join(reading.no_tensors));
+    log::warn("{}: {} of its names {}: {}", source.path(), count,
+              count == 1 ? "is left out, which is no tensor" : "are left out, which are no tensors",
+              join(reading.no_tensors));
   if (!reading.left_out.empty())
-    spdlog::warn("{}: attributes that refer to objects of the file are left out: {}", source.path(),
-                 join(reading.left_out));
+    log::warn("{}: attributes that refer to objects of the file are left out: {}", source.path(),
+              join(reading.left_out));
   return reading.schema;
 }
 

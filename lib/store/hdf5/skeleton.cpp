@@ -82,7 +82,7 @@ std::vector<std::string> names_of(const std::vector<Named>& all, Text Named::*na
   return names;
 }
 
-PropertyId named_in_utf8() {
+PropertyId link_named_in_utf8() {
   auto properties = own<PropertyId>(H5Pcreate(H5P_LINK_CREATE), "H5Pcreate");
   check(H5Pset_char_encoding(properties.get(), H5T_CSET_UTF8), "H5Pset_char_encoding");
   return properties;
@@ -141,7 +141,7 @@ class Skeleton {
   FileId file_;
   std::set<std::string> groups_;
   // Made once: each takes as long as a part of a dataset.
-  PropertyId link_ = named_in_utf8();
+  PropertyId link_ = link_named_in_utf8();
   PropertyId group_ = untimed(H5P_GROUP_CREATE);
   PropertyId verbatim_ = contiguous();
   PropertyId by_offset_ = contiguous_and_unwritten();

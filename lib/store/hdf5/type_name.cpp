@@ -1,6 +1,6 @@
 #include "store/hdf5/type_name.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>

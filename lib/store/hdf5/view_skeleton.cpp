@@ -17,7 +17,7 @@ namespace {
 /// Size of the header of a collection, and of each of its objects. See the format specification, "Level 1E - Global
 /// Heap".
 constexpr std::size_t header_bytes = 16;
-constexpr std::string_view signature = "GCOL";
+constexpr std::string_view view_heap_signature = "GCOL";
 
 std::size_t padded(std::size_t bytes) {
   return (bytes + 7) / 8 * 8;
@@ -109,7 +109,7 @@ std::size_t ViewSkeleton::array_of(std::string_view content) const {
 /// Records a collection that has room for mappings; other raw data is ignored.
 void ViewSkeleton::find_collection(std::size_t start) {
   const std::string_view bytes = metadata_.bytes;
-  if (bytes.size() - start < header_bytes || !bytes.substr(start).starts_with(signature)) return;
+  if (bytes.size() - start < header_bytes || !bytes.substr(start).starts_with(view_heap_signature)) return;
   Collection collection{start, number_at<std::uint64_t>(bytes, start + 8), {}};
   if (collection.bytes > bytes.size() - start) return;
   const std::size_t end = start + collection.bytes;

@@ -26,7 +26,7 @@ constexpr std::uint64_t rows_between_marks = 4096;
 constexpr std::string_view value_ending = "/value";
 
 /// The place in the file where a row's line begins.
-struct Mark {
+struct ReadingMark {
   std::uint64_t row = 0;
   std::uint64_t byte = 0;
 };
@@ -42,7 +42,7 @@ struct RowPart {
 
 /// A sequential read of a table's rows, which can be resumed.
 struct Reading {
-  Mark at;
+  ReadingMark at;
   std::unique_ptr<TextStream> stream;
   std::string text;  // text to be read before the stream's next piece
 };
@@ -113,7 +113,7 @@ class ShardFile final : public SourceFile {
       if (array.name.ends_with(value_ending))
         tables.push_back(array.name.str().substr(0, array.name.size() - value_ending.size()));
     std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    marks_.assign(tables.size(), {Mark{}});
+    marks_.assign(tables.size(), {ReadingMark{}});
     for (const std::string& table : tables)
       rows_.push_back(arrays[schema_->find(table + std::string(value_ending))].shape[0]);
     const auto numbers_of = [&](const std::string& table) {
@@ -141,7 +141,7 @@ class ShardFile final : public SourceFile {
     const RowPart& part = parts_.at(dataset);
     const std::uint64_t end = offset + out.size();
     Reading reading = begin(part.table, offset / part.row_bytes);
-    Mark& at = reading.at;
+    ReadingMark& at = reading.at;
     std::vector<std::byte> row(static_cast<std::size_t>(part.row_bytes));
     LineCutter lines;
     bool is_done = false;
@@ -206,7 +206,7 @@ class ShardFile final : public SourceFile {
   /// Returns where to start reading a row: where an earlier read stopped, or a mark before the row.
   Reading begin(std::size_t table, std::uint64_t row) {
     if (!is_gzip_) {
-      const Mark mark = mark_before(table, row);
+      const ReadingMark mark = mark_before(table, row);
       return {mark, std::make_unique<TextStream>(file_, mark.byte, read_at_once), {}};
     }
     if (auto rested = rests_->take(*this, table, row)) return std::move(*rested);
@@ -223,16 +223,16 @@ class ShardFile final : public SourceFile {
     rests_->keep(*this, table, std::move(reading));
   }
 
-  Mark mark_before(std::size_t table, std::uint64_t row) {
+  ReadingMark mark_before(std::size_t table, std::uint64_t row) {
     const std::lock_guard lock(mutex_);
-    const std::vector<Mark>& marks = marks_[table];
+    const std::vector<ReadingMark>& marks = marks_[table];
     const auto after = std::upper_bound(marks.begin(), marks.end(), row,
-                                        [](std::uint64_t r, const Mark& mark) { return r < mark.row; });
+                                        [](std::uint64_t r, const ReadingMark& mark) { return r < mark.row; });
     return *std::prev(after);
   }
 
   /// Marks are at consecutive multiples of rows: whoever reads on from the last mark adds the next.
-  void note(std::size_t table, const Mark& mark) {
+  void note(std::size_t table, const ReadingMark& mark) {
     if (is_gzip_) return;
     const std::lock_guard lock(mutex_);
     if (marks_[table].back().row < mark.row) marks_[table].push_back(mark);
@@ -252,7 +252,7 @@ class ShardFile final : public SourceFile {
   std::vector<RowPart> parts_;       // parallel to the schema's datasets
   std::vector<std::uint64_t> rows_;  // by table
   std::mutex mutex_;
-  std::vector<std::vector<Mark>> marks_;  // by table, ascending
+  std::vector<std::vector<ReadingMark>> marks_;  // by table, ascending
 };
 
 }  // namespace

@@ -29,6 +29,9 @@ constexpr unsigned char tuple_of(std::size_t count) {
 }
 }  // namespace op
 
+/// Limit on the open items of a tree's lists, which are None, between those that are filled.
+inline constexpr std::size_t most_open_items = 1U << 16;
+
 /// A node's number in its Pickle.
 using PickleId = std::uint32_t;
 inline constexpr PickleId no_node = ~PickleId{0};

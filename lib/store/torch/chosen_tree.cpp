@@ -19,9 +19,6 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Limit on the open items of lists, between those that are filled.
-constexpr std::size_t most_open_items = 1U << 16;
-
 std::optional<std::size_t> place_in_list(const std::string& text) {
   std::size_t place = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place);

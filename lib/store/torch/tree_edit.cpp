@@ -15,9 +15,6 @@ namespace ckpt::torch {
 
 namespace {
 
-/// Lists grow by one item for a tensor; open items are None.
-constexpr std::uint64_t most_open_items = 1U << 16;
-
 std::optional<std::uint64_t> whole_number(const std::string& text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -146,8 +146,8 @@ class PrintedRows final : public TextPart {
                                              SpreadMeans{memory, means_.threads, most_open, target.text->is_gzip});
     });
     if (const std::uint64_t readings = means_.processes.maximum(spread->readings()); readings > 1)
-      spdlog::warn("table '{}': --memory has no room for what all its shards take together: it is read {} times",
-                   print.table.name, readings);
+      log::warn("table '{}': --memory has no room for what all its shards take together: it is read {} times",
+                print.table.name, readings);
   }
 
   std::vector<MovedShard> print_grouped(const RowPrint& print, const KeyedTable& table) {

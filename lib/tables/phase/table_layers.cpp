@@ -314,8 +314,8 @@ void warn_of_filtered(const std::map<std::string, ManifestTable>& tables, const 
   for (const auto& [name, table] : tables)
     if (!all_kept(table).empty()) names.push_back(name);
   if (!names.empty())
-    spdlog::warn("{}: of table {} it has only the rows that a condition left: training must not go on from them",
-                 source.string(), join(names));
+    log::warn("{}: of table {} it has only the rows that a condition left: training must not go on from them",
+              source.string(), join(names));
 }
 
 void check_base_keys(const std::vector<const Checkpoint*>& sources) {

@@ -122,8 +122,8 @@ void warn_of_none(const TableRows& table, const TablePlan& plan) {
   const auto kept = plan.kept.find(table.datasets.name);
   const bool is_empty = std::all_of(table.rows.begin(), table.rows.end(), [](std::uint64_t rows) { return rows == 0; });
   if (is_empty && kept != plan.kept.end() && kept->second.of != 0 && kept->second.as.empty())
-    spdlog::warn("table '{}': --keep leaves none of its {} rows: {}", table.datasets.name, kept->second.of,
-                 kept->second.where);
+    log::warn("table '{}': --keep leaves none of its {} rows: {}", table.datasets.name, kept->second.of,
+              kept->second.where);
 }
 
 Tensor& tensor_of(const std::string& name, Selection& selection) {

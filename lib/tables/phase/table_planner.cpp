@@ -29,7 +29,7 @@ void warn_of_short_runs(const StoredTable& table, std::uint64_t groups, const Re
   const std::uint64_t batch = batch_bytes(resources.memory_bytes / 2, threads);
   if (batch / groups >= short_run || table.total_rows() * table.row_bytes() <= batch) return;
   const std::uint64_t needed = short_run * groups * (resources.memory_bytes / batch);
-  spdlog::warn(
+  log::warn(
       "table '{}': each batch of {} goes to {} places in runs of about {}, which is slow to write: --memory {} "
       "makes them {}",
       table.name, format_bytes(batch), groups, format_bytes(batch / groups),
@@ -101,8 +101,8 @@ void TablePlanner::filter(PlannedTable& each, TablePlan& plan) {
   const std::string& condition = each.layers.front().filter->condition().text();
   plan.kept[each.datasets.name] = {condition, "", rows_of_layers(each), with_nan};
   if (with_nan != 0)
-    spdlog::warn("table '{}': {} of the rows that go have NaN where --keep compares: no comparison holds for them",
-                 each.datasets.name, with_nan);
+    log::warn("table '{}': {} of the rows that go have NaN where --keep compares: no comparison holds for them",
+              each.datasets.name, with_nan);
 }
 
 void TablePlanner::choose_newest(std::vector<PlannedTable>& tables, std::size_t leader, TablePlan& plan) {
@@ -136,7 +136,7 @@ TableRows TablePlanner::add_range(PlannedTable& each, TablePlan& plan) {
   if (job_.verify != Verify::none)
     census.keys = check_keys(layer.table, readers_[0], means_, processes_);
   else if (processes_.rank() == 0)
-    spdlog::warn("table '{}': its shards move whole, and with --verify none no key is looked at", each.datasets.name);
+    log::warn("table '{}': its shards move whole, and with --verify none no key is looked at", each.datasets.name);
   agree(processes_, [&] { census.share = share_table(layer.table, readers_[0].checkpoint(), 0, means_, processes_); });
   census.rows = each.range->rows();
   census.changing = each.range->changing();

@@ -1,8 +1,4 @@
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
-
-#include <sstream>
-
+#include "base/log.hpp"
 #include "catch.hpp"
 #include "sandbox/helper_process.hpp"
 #include "store/hdf5/read_schema.hpp"
@@ -11,26 +7,11 @@
 namespace ckpt {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Matchers::VectorContains;
 using fixture::counted;
 using fixture::error_of;
 using fixture::Maker;
 using fixture::TemporaryDirectory;
-
-/// What is logged while it lives.
-class Logged {
- public:
-  Logged() { spdlog::set_default_logger(std::make_shared<spdlog::logger>("", sink_)); }
-  ~Logged() { spdlog::set_default_logger(before_); }
-  Logged(const Logged&) = delete;
-  Logged& operator=(const Logged&) = delete;
-  std::string text() const { return stream_.str(); }
-
- private:
-  std::ostringstream stream_;
-  std::shared_ptr<spdlog::sinks::ostream_sink_mt> sink_ = std::make_shared<spdlog::sinks::ostream_sink_mt>(stream_);
-  std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
-};
 
 /// What a file's parts say together, as bytes.
 std::string in_parts(const std::filesystem::path& path, std::uint64_t count, std::vector<std::size_t>& sizes) {
@@ -141,13 +122,12 @@ TEST_CASE("What is left out is logged in this process, with the file's name") {
     const auto type = fixture::copy_of(H5T_STD_I32LE);
     hdf5::check(H5Tcommit2(file.file(), "type", type.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "commit");
   }
-  const Logged logged;
   hdf5_store()->catalog(folder / "a.h5");
   const std::string path = (folder / "a.h5").string();
-  CHECK_THAT(logged.text(),
-             Contains(path + ": attributes that refer to objects of the file are left out: parent of /g/w"));
-  CHECK_THAT(logged.text(),
-             Contains(path + ": 1 of its names is left out, which is no tensor: /type (a named datatype)"));
+  CHECK_THAT(log::warnings(),
+             VectorContains(path + ": attributes that refer to objects of the file are left out: parent of /g/w"));
+  CHECK_THAT(log::warnings(),
+             VectorContains(path + ": 1 of its names is left out, which is no tensor: /type (a named datatype)"));
 }
 
 }  // namespace

@@ -1,0 +1,37 @@
+# What keeps builds short: which sources are compiled together, how much code is optimised, and which headers are parsed once.
+
+# With CMAKE_UNITY_BUILD a folder is a unit: two thirds of the time of compiling by eights, which parse the same headers again.
+# Helpers of one folder need different names, those of two folders do not; adding a file moves none to another unit.
+# Folders that are named here hold loops over data, or over cards and tensors; in all others -O1 is as fast, and builds faster.
+set(CKPT_HOT_FOLDERS base tensor io processes layout plan store exchange checkpoint output compare tables)
+
+# The dev preset's builds parse the heaviest headers once. Not others': the compiler caches of today cannot see through it.
+option(CKPT_PRECOMPILE "Precompile the headers that most sources include" OFF)
+if(CKPT_PRECOMPILE)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "")
+  add_library(ckpt_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+  target_link_libraries(ckpt_precompiled PRIVATE ckpt_flags fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+  target_precompile_headers(ckpt_precompiled PRIVATE <algorithm> <chrono> <filesystem> <functional> <map> <memory> <mutex>
+                            <optional> <set> <span> <string> <thread> <unordered_map> <variant> <vector>
+                            <fmt/format.h> <nlohmann/json.hpp>)
+endif()
+
+function(ckpt_quick_to_build target)
+  get_target_property(sources ${target} SOURCES)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  foreach(source ${sources})
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/lib OUTPUT_VARIABLE group)
+    string(REGEX REPLACE "[^A-Za-z0-9]+" "_" group ${group})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  if(CKPT_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ckpt_precompiled)
+  endif()
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/lib OUTPUT_VARIABLE room)
+  string(REGEX REPLACE "/.*" "" room ${room})
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT room IN_LIST CKPT_HOT_FOLDERS)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  endif()
+endfunction()
