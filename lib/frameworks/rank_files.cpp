@@ -1,6 +1,6 @@
 #include "frameworks/rank_files.hpp"
 
-#include <spdlog/fmt/fmt.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
