@@ -10,6 +10,7 @@
 #include "io/posix_file.hpp"
 #include "processes/wire.hpp"
 #include "store/paddle/shard_files.hpp"
+#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 
