@@ -153,17 +153,16 @@ void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>&
     }
     boxes.emplace(mesh.card(position), std::move(box));
   }
-  kept.boxes = std::make_shared<const Boxes>(std::move(boxes));
+  kept.boxes = std::move(boxes);
   keys = std::move(kept);
 }
 
 /// The boxes that just these positions have.
-std::shared_ptr<const Boxes> boxes_of_holders(const Boxes& boxes, const Mesh& mesh,
-                                              const std::vector<std::uint64_t>& holders) {
+Boxes boxes_of_holders(const Boxes& boxes, const Mesh& mesh, const std::vector<std::uint64_t>& holders) {
   Boxes kept;
   for (const std::uint64_t position : holders)
     if (const auto found = boxes.find(mesh.card(position)); found != boxes.end()) kept.insert(*found);
-  return std::make_shared<const Boxes>(std::move(kept));
+  return kept;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ DType dtype_at(const Node& node) {
 }
 
 Tensor tensor_at(const std::string& name, const Node& node) {
-  node.check_keys({"shape", "dtype"}, 2);
+  node.check_keys({"shape", "dtype"}, {"shape", "dtype"});
   const Node shape = node.member("shape");
   const std::vector<std::uint64_t> sizes = shape.numbers();
   if (sizes.size() > max_rank)

@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "layout/language/rule_json.hpp"
 
 namespace ckpt {
 
 namespace {
-
-using nlohmann::json;
 
 /// The new axis's place in the mesh; none if it would cut a tensor's axis in three, which could not keep its name.
 std::optional<std::size_t> place_beside(const Mesh& mesh, const AxisCopies& copies) {
@@ -30,37 +26,36 @@ std::vector<std::string> possible_names(const Mesh& mesh) {
   return names;
 }
 
-json mesh_with(const Mesh& mesh, const AxisCopies& copies, std::size_t place, const std::string& name) {
-  json axes = json::array();
-  json shape = json::array();
+Mesh mesh_with(const Mesh& mesh, const AxisCopies& copies, std::size_t place, const std::string& name) {
+  Mesh with{{}, {}, mesh.cards};
   for (std::size_t axis = 0; axis <= mesh.axes.size(); ++axis) {
     if (axis == place) {
-      axes.push_back(name);
-      shape.push_back(copies.count);
+      with.axes.push_back(name);
+      with.shape.push_back(copies.count);
     }
     if (axis == mesh.axes.size() || mesh.axes[axis] == name) continue;
-    axes.push_back(mesh.axes[axis]);
-    shape.push_back(axis == copies.axis ? mesh.shape[axis] / copies.count : mesh.shape[axis]);
+    with.axes.push_back(mesh.axes[axis]);
+    with.shape.push_back(axis == copies.axis ? mesh.shape[axis] / copies.count : mesh.shape[axis]);
   }
-  return {{"axes", axes}, {"shape", shape}};
+  return with;
 }
 
-/// Changes an entry that counted each copy to count copies once; one whose names differ counts over both axes.
-void change_entry(json& entry, const Mesh& mesh, const AxisCopies& copies, const std::string& name, bool counts_on) {
-  json axes = entry["axis"].is_array() ? entry["axis"] : json::array({entry["axis"]});
-  const auto at = std::find(axes.begin(), axes.end(), mesh.axes[copies.axis]);
-  if (at == axes.end()) return;
-  if (counts_on) {
-    axes.insert(copies.stride == 1 ? std::next(at) : at, name);
-    entry["axis"] = axes;
-    return;
-  }
-  if (entry.contains("total")) entry["total"] = entry["total"].get<std::uint64_t>() / copies.count;
-  if (!entry.contains("counts")) return;
-  json counts = json::array();
-  for (std::uint64_t i = 0; i < entry["counts"].size(); ++i)
-    if (i / copies.stride % copies.count == 0) counts.push_back(entry["counts"][i]);
-  entry["counts"] = counts;
+/// The entry on the mesh with the new axis. One that counted each copy counts copies once; one whose names differ
+/// counts over both axes.
+IndexRule entry_with(IndexRule entry, const Mesh& before, const Mesh& after, const AxisCopies& copies,
+                     const std::string& name, bool counts_on) {
+  const auto place = std::find(entry.axes.begin(), entry.axes.end(), copies.axis) - entry.axes.begin();
+  const bool is_over = place != std::ssize(entry.axes);
+  for (Axis& axis : entry.axes) axis = after.axis(before.axes[axis]).value();
+  if (is_over && counts_on)
+    entry.axes.insert(entry.axes.begin() + place + (copies.stride == 1 ? 1 : 0), after.axis(name).value());
+  if (!is_over || counts_on) return entry;
+  if (entry.total) *entry.total /= copies.count;
+  const std::vector<std::uint64_t> counts = std::move(entry.counts);
+  entry.counts.clear();
+  for (std::uint64_t i = 0; i < counts.size(); ++i)
+    if (i / copies.stride % copies.count == 0) entry.counts.push_back(counts[i]);
+  return entry;
 }
 
 /// Whether the files fit the layout, and it gives a parameter this many copies.
@@ -92,16 +87,15 @@ void add_changes(const Layout& layout, const AxisCopies& copies, const std::set<
                  std::vector<LayoutChange>& changes) {
   const auto place = place_beside(layout.mesh, copies);
   if (!place) return;
-  const json written = json::parse(to_json(layout));
+  Layout uncounted = layout;
+  uncounted.indices.clear();
   for (const std::string& name : possible_names(layout.mesh)) {
-    json changed = written;
-    changed["mesh"] = mesh_with(layout.mesh, copies, *place, name);
-    if (!layout.mesh.cards.empty()) changed["mesh"]["cards"] = layout.mesh.cards;
-    if (changed.contains("indices"))
-      for (std::size_t entry = 0; entry < changed["indices"].size(); ++entry)
-        change_entry(changed["indices"][entry], layout.mesh, copies, name, counted_on.contains(entry));
     try {
-      Layout other = parse_layout(changed.dump(), layout.origin);
+      Layout other = with_axes(uncounted, mesh_with(layout.mesh, copies, *place, name));
+      for (std::size_t entry = 0; entry < layout.indices.size(); ++entry)
+        other.indices.push_back(
+            entry_with(layout.indices[entry], layout.mesh, other.mesh, copies, name, counted_on.contains(entry)));
+      if (!other.indices.empty()) other = checked(other);
       std::string what = describe(layout, other);
       changes.push_back({std::move(what), std::move(other)});
     } catch (const Error&) {

@@ -139,10 +139,10 @@ std::string text_of(const Keys& keys, const Mesh& mesh) {
 Keys keys_of(const CutTensor& tensor, const Mesh& mesh) {
   if (auto keys = whole_keys(tensor, mesh)) return *keys;
   if (auto keys = split_keys(tensor, mesh)) return *keys;
-  auto boxes = std::make_shared<Boxes>();
-  for (const CutTensor::Held& held : tensor.held) boxes->emplace(mesh.card(held.card), held.box);
+  Boxes boxes;
+  for (const CutTensor::Held& held : tensor.held) boxes.emplace(mesh.card(held.card), held.box);
   try {
-    const BoxCover cover(*boxes, tensor.shape, mesh);
+    const BoxCover cover(boxes, tensor.shape, mesh);
   } catch (const Error& error) {
     throw Error(Kind::input, "/" + tensor.name,
                 {error.what(), "pieces that make up " + to_string(tensor.shape),

@@ -67,10 +67,11 @@ class DeepSpeedDescription {
     if (module_ != nullptr) module_->states = states_.optimizer;
     for (std::size_t i = all_models; i < described_.files.size(); i += states_.model_ranks)
       schemas.optimizers.push_back(described_.files[i].catalog.schema.get());
-    const std::string text = with_file((directory_ / files_.path(files_.optimizer, 0)).string(),
-                                       [&] { return deepspeed::zero_layout(files_, states_, schemas, module_); });
+    Layout layout = with_file((directory_ / files_.path(files_.optimizer, 0)).string(),
+                              [&] { return deepspeed::zero_layout(files_, states_, schemas, module_); });
     const std::string origin = "what " + directory_.string() + " says of itself";
-    described_.layout = parse_layout(text, module_ == nullptr ? origin : module_->weights->origin + " with " + origin);
+    layout.origin = module_ == nullptr ? origin : module_->weights->origin + " with " + origin;
+    described_.layout = checked(layout);
     described_.elsewhere = described_.layout;
     described_.elsewhere.files = deepspeed::zero_files(files_, files_.tag + "/", described_.layout.mesh);
     described_.masters = masters();

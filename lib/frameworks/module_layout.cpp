@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "frameworks/zero_groups.hpp"
-#include "layout/language/rule_json.hpp"
 #include "layout/names/name_groups.hpp"
 #include "layout/names/naming.hpp"
 #include "layout/names/pattern_index.hpp"
@@ -17,8 +14,6 @@
 namespace ckpt::deepspeed {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* data_axis = "dp";
 
@@ -68,18 +63,9 @@ Holding shapes_in(const ModelStates& states) {
   return std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
 }
 
-/// The layout of files with these whole weights.
-Layout layout_of_shapes(const ModuleLayout& module, const TagFiles& files, std::uint64_t data_ranks) {
-  Json layout = {{"ckpt_layout", 1},
-                 {"mesh", {{"axes", {data_axis, module.axis}}, {"shape", {data_ranks, module.ranks}}}},
-                 {"files", files.folder + files.model}};
-  layout.update(Json::parse(module.rules));
-  return parse_layout(layout.dump(), module.weights->origin);
-}
-
 void check_cuts(const Keys& keys, const Layout& layout, const std::string& name) {
   for (const auto& [key, is_there] :
-       {std::pair{"at", keys.at.has_value()}, {"boxes", keys.boxes != nullptr}, {"flat", keys.flat.has_value()}})
+       {std::pair{"at", keys.at.has_value()}, {"boxes", keys.boxes.get() != nullptr}, {"flat", keys.flat.has_value()}})
     if (is_there)
       throw Error(Kind::layout, layout.origin + ": parameter '" + name + "'",
                   {"found \"" + std::string(key) + "\"",
@@ -92,7 +78,7 @@ void check_cuts(const Keys& keys, const Layout& layout, const std::string& name)
 ModuleLayout module_layout(const Layout& layout) {
   if (const std::string keys = other_keys(layout); !keys.empty())
     refuse_weights(layout, keys, "\"mesh\", \"parameters\" and \"default\" alone");
-  ModuleLayout module{&layout, "", 1, {}, ""};
+  ModuleLayout module{&layout, "", 1, {}};
   for (std::size_t axis = 0; axis < layout.mesh.axes.size(); ++axis) {
     const std::string& name = layout.mesh.axes[axis];
     if (name == data_axis) {
@@ -105,12 +91,11 @@ ModuleLayout module_layout(const Layout& layout) {
     }
   }
   if (module.axis.empty()) refuse_weights(layout, "the axis dp alone", "one for the model ranks");
-  const Json all = Json::parse(to_json(layout));
-  Json rules;
-  rules["parameters"] = all.value("parameters", Json::array());
-  rules["default"] = all.value("default", "error");
-  module.rules = rules.dump();
   return module;
+}
+
+Layout on_all_ranks(const ModuleLayout& module, std::uint64_t data_ranks) {
+  return with_axes(*module.weights, Mesh{{data_axis, module.axis}, {data_ranks, module.ranks}, {}});
 }
 
 std::vector<std::string> names_of_module(const Schema& model, const ModelStates& states) {
@@ -149,25 +134,25 @@ void check_module(const ModuleLayout& module, const TagFiles& files, const Model
                  std::to_string(states.model_ranks) + " (mp_world_size)", "restore or remove the others"});
 }
 
-std::map<std::string, std::string> keys_of_pieces(const ModuleLayout& module, const TagFiles& files,
-                                                  const std::vector<ModelStates>& ranks) {
-  const Layout layout = layout_of_shapes(module, files, ranks.front().data_ranks);
+std::map<std::string, Keys> keys_of_pieces(const ModuleLayout& module, const TagFiles& files,
+                                           const std::vector<ModelStates>& ranks) {
+  Layout layout = on_all_ranks(module, ranks.front().data_ranks);
+  layout.files = CardFiles({FileEntry{FileTemplate(files.folder + files.model, layout.mesh), ""}});
   std::vector<Holding> by_rank;
   for (const ModelStates& states : ranks) by_rank.push_back(shapes_in(states));
   std::vector<Holding> holdings;
   for (Position card = 0; card < layout.mesh.size(); ++card) holdings.push_back(by_rank[card % ranks.size()]);
   const Placement whole = resolve_source(layout, holdings).placement;
   const Naming naming(layout);
-  std::map<std::string, std::string> keys;
+  std::map<std::string, Keys> keys;
   for (const Tensor& weight : whole.tensors()) {
     Keys own = naming.decide(weight.name)->keys;
     check_cuts(own, layout, weight.name);
     own.shape.emplace(weight.shape.begin(), weight.shape.end());
     own.replicas.reset();
-    keys.emplace(weight.name, to_json(own, layout.mesh));
+    keys.emplace(weight.name, own.plain());
   }
-  for (const std::string& buffer : ranks.front().buffers)
-    keys.emplace(buffer, to_json(naming.decide(buffer)->keys, layout.mesh));
+  for (const std::string& buffer : ranks.front().buffers) keys.emplace(buffer, naming.decide(buffer)->keys.plain());
   return keys;
 }
 

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 #include "frameworks/zero_groups.hpp"
 #include "layout/names/literal.hpp"
 
 namespace ckpt::deepspeed {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A file's path template and the prefix of the names in it.
 struct PathPrefix {
@@ -35,99 +32,112 @@ class ZeroLayout {
         module_(module),
         model_prefix_(files.optimizer.empty() ? "" : model_prefix) {}
 
-  Json write() {
+  Layout write() {
     if (!schemas_.optimizers.empty()) groups_ = zero_groups(states_, schemas_.optimizers, files_.model_of_each_rank);
-    Json layout;
-    layout["ckpt_layout"] = 1;
-    layout["mesh"] = {{"axes", {"dp"}}, {"shape", {states_.data_ranks}}};
+    Layout layout;
     if (module_ != nullptr) {
-      layout["mesh"]["axes"].push_back(module_->axis);
-      layout["mesh"]["shape"].push_back(module_->ranks);
+      layout = on_all_ranks(*module_, states_.data_ranks);
+    } else {
+      layout.mesh = {{"dp"}, {states_.data_ranks}, {}};
+      layout.otherwise = Default::replicate;
     }
-    for (const PathPrefix& each : paths_in(files_, files_.folder))
-      if (each.prefix.empty())
-        layout["files"] = each.path;
-      else
-        layout["files"].push_back({{"path", each.path}, {"prefix", each.prefix}});
-    const Json given = module_ == nullptr ? Json() : Json::parse(module_->rules);
-    if (Json all = rules(given); !all.empty()) layout["parameters"] = std::move(all);
-    layout["default"] = module_ == nullptr ? Json("replicate") : given["default"];
-    layout["rename"] = renames();
-    if (!groups_.empty()) layout["buckets"] = buckets();
+    layout.files = zero_files(files_, files_.folder, layout.mesh);
+    layout.parameters = rules(layout.parameters);
+    layout.rename = renames();
+    layout.buckets = buckets();
     return layout;
   }
 
  private:
+  static constexpr Axis data_axis = 0;  // of both meshes
+
+  /// The text that matches just this name. Names that no layout can hold are refused.
+  std::string name_in_layout(const std::string& name) const {
+    check_utf8(name);
+    return literal(name);
+  }
+
+  void check_utf8(const std::string& name) const {
+    if (is_utf8(name)) return;
+    throw Error(Kind::input, files_.folder + files_.model,
+                {"found names of parameters that are not UTF-8", "those of a layout, which are",
+                 "was it written by DeepSpeed's save_checkpoint?"});
+  }
+
   /// The master weights and the optimizer's state for each element lie end to end: with ZeRO-3 the ranks' pieces of
   /// each parameter, with ZeRO-1 and 2 whole parameters, which the ranks' slices may cut anywhere.
-  Json buckets() const {
-    Json buckets = Json::array();
+  std::vector<Bucket> buckets() const {
+    std::vector<Bucket> buckets;
     for (std::size_t g = 0; g < groups_.size(); ++g)
       for (const GroupState& state : groups_[g].states)
         if (state.is_flat) buckets.push_back(bucket(g, state));
     return buckets;
   }
 
-  Json bucket(std::size_t g, const GroupState& state) const {
+  Bucket bucket(std::size_t g, const GroupState& state) const {
     const bool is_of_pieces = files_.model_of_each_rank;
-    Json bucket = {{"name", name_of(state, g)}, {"axis", "dp"}};
-    if (groups_[g].align > 1) bucket["align"] = groups_[g].align;
-    if (!is_of_pieces) bucket["multiple_of_each"] = slice_multiple;
-    if (state.is_short) bucket["last"] = "short";
+    Bucket bucket;
+    bucket.name = name_of(state, g);
+    check_utf8(bucket.name);
+    bucket.axis = data_axis;
+    bucket.align = std::max<std::uint64_t>(1, groups_[g].align);
+    if (!is_of_pieces) bucket.multiple_of_each = slice_multiple;
+    bucket.last_is_short = state.is_short;
     const bool is_weight = is_of_pieces && state.word == master_word;
-    Json members = Json::array();
     for (const NamedShape& each : states_.groups[g]) {
-      Json member = {{"name", (is_weight ? "" : state.word + "/") + each.name}};
+      check_utf8(each.name);
+      BucketMember& member = bucket.members.emplace_back();
+      member.name = (is_weight ? "" : state.word + "/") + each.name;
       if (is_weight || module_ == nullptr)
-        member.update(keys_of(each));
+        member.keys = keys_of(each);
       else
-        member["like"] = each.name;
-      if (is_of_pieces) member["flat"] = {{"axis", "dp"}};
-      members.push_back(std::move(member));
+        member.like = each.name;
+      if (is_of_pieces) member.keys.flat = Flat{data_axis};
     }
-    bucket["members"] = std::move(members);
     return bucket;
   }
 
   /// The whole shape of a weight that the data ranks cut, and how the model ranks cut it.
-  Json keys_of(const NamedShape& weight) const {
-    return module_ == nullptr ? Json{{"shape", weight.shape}} : Json::parse(module_->keys_of_pieces.at(weight.name));
+  Keys keys_of(const NamedShape& weight) const {
+    if (module_ != nullptr) return module_->keys_of_pieces.at(weight.name);
+    Keys keys;
+    keys.shape.emplace(weight.shape.begin(), weight.shape.end());
+    return keys;
   }
 
   static std::string name_of(const GroupState& state, std::size_t g) { return state.word + "/" + std::to_string(g); }
 
-  Json rules(const Json& given) const {
-    Json rules = Json::array();
+  std::vector<Rule> rules(const std::vector<Rule>& given) const {
+    std::vector<Rule> rules;
     if (!files_.model_of_each_rank) {
-      if (!groups_.empty()) rules.push_back({{"name", "fp32/{param}"}, {"equals", "{param}"}});
+      const Pattern param("{param}");
+      if (!groups_.empty()) rules.push_back({{Pattern("fp32/{param}")}, {}, {}, param});
       if (!states_.frozen.empty()) {
-        Json copy = {{"name", std::string(frozen_folder) + "{param}"}, {"equals", "{param}"}};
-        if (module_ != nullptr) copy["like"] = "{param}";
-        rules.push_back(std::move(copy));
+        rules.push_back({{Pattern(std::string(frozen_folder) + "{param}")}, {}, {}, param});
+        if (module_ != nullptr) rules.back().like = param;
       }
       if (module_ == nullptr) return rules;
-      for (const Json& each : given["parameters"]) rules.push_back(each);
+      rules.insert(rules.end(), given.begin(), given.end());
       add_states(rules);
       add_others(rules);
       return rules;
     }
     for (const NamedShape* each : frozen_pieces()) {
-      Json rule = {{"name", literal(each->name)}, {"flat", {{"axis", "dp"}}}};
-      rule.update(keys_of(*each));
-      rules.push_back(std::move(rule));
+      Rule& rule = rules.emplace_back(Rule{{Pattern(name_in_layout(each->name))}, keys_of(*each), {}, {}});
+      if (!rule.keys.flat) rule.keys.flat = Flat{data_axis};
     }
     // As with ZeRO-1 and 2, whose first rank alone saves them: a batch norm's buffers differ.
     for (const std::string& buffer : states_.buffers) {
-      Json rule = module_ == nullptr ? Json::object() : Json::parse(module_->keys_of_pieces.at(buffer));
-      rule.update({{"name", literal(buffer)}, {"replicas", "first"}});
-      rules.push_back(std::move(rule));
+      const Keys keys = module_ == nullptr ? Keys{} : module_->keys_of_pieces.at(buffer);
+      rules.push_back({{Pattern(name_in_layout(buffer))}, keys, {}, {}});
+      rules.back().keys.replicas = Replicas::first;
     }
     if (module_ != nullptr) add_others(rules);
     return rules;
   }
 
   /// With ZeRO-0, a state of a weight's shape is cut as the weight is.
-  void add_states(Json& rules) const {
+  void add_states(std::vector<Rule>& rules) const {
     const std::vector<const StoredArray*> others = other_arrays(*schemas_.model);
     for (const StateOfWeight& state : module_->states) {
       auto at = std::lower_bound(others.begin(), others.end(), state.path,
@@ -135,9 +145,9 @@ class ZeroLayout {
       for (; at != others.end() && (*at)->name.starts_with(state.path); ++at) {
         if (state.is_master && (*at)->name != state.path) break;
         if (!is_cut_as(**at, state)) continue;
-        Json rule = {{"name", literal((*at)->name)}, {"like", literal(state.weight)}};
-        if (state.is_master) rule["equals"] = literal(state.weight);
-        rules.push_back(std::move(rule));
+        const Pattern weight(name_in_layout(state.weight));
+        rules.push_back({{Pattern(name_in_layout((*at)->name))}, {}, weight, {}});
+        if (state.is_master) rules.back().equals = weight;
       }
     }
   }
@@ -154,19 +164,20 @@ class ZeroLayout {
   }
 
   /// Adds a rule for tensors that are neither weights nor their moments.
-  void add_others(Json& rules) const {
-    if (const Json others = other_names(); !others.empty()) rules.push_back({{"name", others}});
+  void add_others(std::vector<Rule>& rules) const {
+    if (auto others = other_names(); !others.empty()) rules.push_back({std::move(others), {}, {}, {}});
   }
 
   /// The names of tensors that are alike on all model ranks.
-  Json other_names() const {
-    Json names = Json::array();
+  std::vector<Pattern> other_names() const {
+    std::vector<Pattern> names;
     for (std::size_t g = 0; g < groups_.size(); ++g)
       for (const GroupState& state : groups_[g].states)
-        if (!state.is_flat) names.push_back(literal(name_of(state, g)));
+        if (!state.is_flat) names.emplace_back(name_in_layout(name_of(state, g)));
     for (const StoredArray* array : other_arrays(*schemas_.model))
-      names.push_back(literal(model_prefix_ + array->name));
-    for (const StoredArray* array : other_optimizer_arrays()) names.push_back(literal(optimizer_prefix + array->name));
+      names.emplace_back(name_in_layout(model_prefix_ + array->name));
+    for (const StoredArray* array : other_optimizer_arrays())
+      names.emplace_back(name_in_layout(optimizer_prefix + array->name));
     return names;
   }
 
@@ -199,22 +210,20 @@ class ZeroLayout {
   }
 
   /// The last rename fits any name, so tensors that keep their stored names come before it.
-  Json renames() const {
-    Json renames = Json::array();
-    for (const NamedShape* each : frozen_pieces())
-      renames.push_back(
-          {{"stored", literal(model_prefix_ + frozen_folder + each->name)}, {"name", literal(each->name)}});
-    renames.push_back(
-        {{"stored", model_prefix_ + frozen_folder + "{param}"}, {"name", std::string(frozen_folder) + "{param}"}});
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-      for (const GroupState& state : groups_[g].states)
-        renames.push_back({{"stored", literal(optimizer_prefix + state.stored)}, {"name", literal(name_of(state, g))}});
-    const auto keep = [&](const std::string& name) {
-      renames.push_back({{"stored", literal(name)}, {"name", literal(name)}});
+  std::vector<Rename> renames() const {
+    std::vector<Rename> renames;
+    const auto add = [&](const std::string& stored, const std::string& name) {
+      renames.push_back({Pattern(name_in_layout(stored)), Pattern(name_in_layout(name))});
     };
+    const auto keep = [&](const std::string& name) { add(name, name); };
+    for (const NamedShape* each : frozen_pieces()) add(model_prefix_ + frozen_folder + each->name, each->name);
+    renames.push_back(
+        {Pattern(model_prefix_ + frozen_folder + "{param}"), Pattern(std::string(frozen_folder) + "{param}")});
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      for (const GroupState& state : groups_[g].states) add(optimizer_prefix + state.stored, name_of(state, g));
     for (const StoredArray* array : other_arrays(*schemas_.model)) keep(model_prefix_ + array->name);
     for (const StoredArray* array : other_optimizer_arrays()) keep(optimizer_prefix + array->name);
-    renames.push_back({{"stored", model_prefix_ + weights_folder + "{param}"}, {"name", "{param}"}});
+    renames.push_back({Pattern(model_prefix_ + weights_folder + "{param}"), Pattern("{param}")});
     return renames;
   }
 
@@ -228,16 +237,9 @@ class ZeroLayout {
 
 }  // namespace
 
-std::string zero_layout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas,
-                        const ModuleLayout* module) {
-  const Json layout = ZeroLayout(files, states, schemas, module).write();
-  try {
-    return layout.dump(2) + "\n";
-  } catch (const Json::type_error&) {
-    throw Error(Kind::input, files.folder + files.model,
-                {"found names of parameters that are not UTF-8", "those of a layout, which are",
-                 "was it written by DeepSpeed's save_checkpoint?"});
-  }
+Layout zero_layout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas,
+                   const ModuleLayout* module) {
+  return ZeroLayout(files, states, schemas, module).write();
 }
 
 CardFiles zero_files(const TagFiles& files, const std::string& folder, const Mesh& mesh) {

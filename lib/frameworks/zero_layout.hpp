@@ -22,13 +22,13 @@ struct TagSchemas {
   std::vector<const Schema*> optimizers;
 };
 
-/// How ZeRO cut a model and its optimizer over the axis dp, as a layout's text. Weights and buffers have the model's
-/// own names; all other names contain a '/': `fp32/NAME` (ZeRO-1 and 2: the master weights; ZeRO-3 has no others),
-/// `exp_avg/NAME` (a state that the optimizer keeps for each element, under the optimizer's name for it), `step/G` (one
-/// that it keeps for a group). `module`: how the model ranks cut the weights, and with them the optimizer's state;
-/// null: there is one model rank. Throws input if the files are not ZeRO's.
-std::string zero_layout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas,
-                        const ModuleLayout* module = nullptr);
+/// How ZeRO cut a model and its optimizer over the axis dp, as a layout that is not yet checked. Weights and buffers
+/// have the model's own names; all other names contain a '/': `fp32/NAME` (ZeRO-1 and 2: the master weights; ZeRO-3 has
+/// no others), `exp_avg/NAME` (a state that the optimizer keeps for each element, under the optimizer's name for it),
+/// `step/G` (one that it keeps for a group). `module`: how the model ranks cut the weights, and with them the
+/// optimizer's state; null: there is one model rank. Throws input if the files are not ZeRO's.
+Layout zero_layout(const TagFiles& files, const ModelStates& states, const TagSchemas& schemas,
+                   const ModuleLayout* module = nullptr);
 
 /// The files of such a layout in another folder: "global_step1000/", or nothing.
 CardFiles zero_files(const TagFiles& files, const std::string& folder, const Mesh& mesh);

@@ -212,7 +212,7 @@ void check_readable(const Checkpoint& checkpoint) {
 Opened open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors& expected, SourceStore& store,
             Communicator& processes) {
   Layout layout = job.checkpoint.layout.value_or(manifest.layout);
-  std::erase_if(layout.tables, [](const KeyedTable& table) { return table.text.has_value(); });
+  std::erase_if(layout.tables, [](const KeyedTable& table) { return bool(table.text); });
   Opened opened{Checkpoint::open({job.checkpoint.path, std::move(layout)}, store, processes), {}};
   const auto expected_shape = [&](const std::string& name) { return expected.shape(name); };
   agree(processes, [&] {

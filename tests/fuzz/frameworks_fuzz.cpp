@@ -99,7 +99,7 @@ void describe_zero(const File& model, const std::vector<FileCatalog>& catalogs) 
   for (const bool of_each_rank : {false, true}) {
     files.model = of_each_rank ? "zero_pp_rank_{dp}_mp_rank_00_model_states.pt" : "mp_rank_00_model_states.pt";
     files.model_of_each_rank = of_each_rank;
-    attempt([&] { parse_layout(deepspeed::zero_layout(files, states, schemas), "fuzz"); });
+    attempt([&] { checked(deepspeed::zero_layout(files, states, schemas)); });
   }
 }
 
@@ -129,7 +129,7 @@ void describe_model_ranks(const File& model, const std::vector<FileCatalog>& cat
       deepspeed::check_rules(weights, deepspeed::names_of_module(*schemas.model, states));
       if (of_each_rank) module.keys_of_pieces = deepspeed::keys_of_pieces(module, files, {states, states});
       module.states = states.optimizer;
-      parse_layout(deepspeed::zero_layout(files, states, schemas, &module), "fuzz");
+      checked(deepspeed::zero_layout(files, states, schemas, &module));
     });
   }
 }

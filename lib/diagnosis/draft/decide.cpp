@@ -16,8 +16,7 @@ namespace {
 /// The keys as they appear in a rule beside the layout's `indices`: {"split": ["tp"]}.
 std::string shown(Keys keys, const Question& question, const Mesh& mesh) {
   leave_implied(keys, question.implied);
-  const std::string text = to_json(keys, mesh);
-  return text == "{}" ? "whole on every card" : text;
+  return keys.plain() == Keys{} ? "whole on every card" : to_json(keys, mesh);
 }
 
 std::string axes_text(const Mesh& mesh, const std::vector<Axis>& axes) {
@@ -126,9 +125,8 @@ class Decider {
 
   bool settle_if_fitting(const Question& question, const std::vector<Keys>& fitting, const Keys& keys,
                          bool may_be_declared_alike) {
-    const std::string text = to_json(keys, mesh_);
     const bool is_fitting =
-        std::any_of(fitting.begin(), fitting.end(), [&](const Keys& each) { return to_json(each, mesh_) == text; });
+        std::any_of(fitting.begin(), fitting.end(), [&](const Keys& each) { return each.plain() == keys.plain(); });
     if (!is_fitting && !may_be_declared_alike) return false;
     settle(question, keys);
     decisions_.followed.push_back(question.name);
@@ -160,7 +158,7 @@ class Decider {
       const auto keys = decisions_.keys.find(name);
       if (keys == decisions_.keys.end()) continue;
       if (!leader) leader = name;
-      if (to_json(decisions_.keys.at(*leader), mesh_) != to_json(keys->second, mesh_)) return std::nullopt;
+      if (decisions_.keys.at(*leader).plain() != keys->second.plain()) return std::nullopt;
     }
     return leader;
   }

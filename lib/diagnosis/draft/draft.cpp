@@ -251,8 +251,7 @@ class Drafter {
       draft_.notes.push_back("names like \"" + rename.of_card + "\" are taken for the pieces of one parameter, " +
                              "for each card has those of its own number alone");
     layout.rename = std::move(renames);
-    const std::string origin = layout.origin;
-    return parse_layout(to_json(layout), origin);
+    return checked(layout);
   }
 
   /// If the given order of the axes leaves something open, tries whether another order leaves less.

@@ -170,7 +170,7 @@ class RuleWriter {
     try {
       for (std::size_t i = 0; i < decided_.size(); ++i) {
         const auto decision = naming.decide(decided_[i].name);
-        if (!decision || text_on_this_mesh(decision->keys) != text_on_this_mesh(decided_[i].keys)) return false;
+        if (!decision || on_this_mesh(decision->keys) != on_this_mesh(decided_[i].keys)) return false;
       }
       return std::none_of(open_.begin(), open_.end(), [&](const std::string& name) { return naming.decide(name); });
     } catch (const Error&) {
@@ -179,9 +179,9 @@ class RuleWriter {
   }
 
   /// On this mesh, "last" is a coordinate like others, and is compared as such.
-  std::string text_on_this_mesh(Keys keys) const {
+  static Keys on_this_mesh(Keys keys) {
     keys.at_last.clear();
-    return to_json(keys, layout_.mesh);
+    return keys.plain();
   }
 
   const std::vector<Decided>& decided_;

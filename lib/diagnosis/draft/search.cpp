@@ -1,10 +1,8 @@
 #include "diagnosis/draft/search.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "diagnosis/draft/parts_in_data.hpp"
-#include "layout/language/rule_json.hpp"
 
 namespace ckpt::drafting {
 
@@ -26,13 +24,13 @@ std::string declaration(const Question& question, const Mesh& mesh) {
   return text;
 }
 
-/// The keys as text, without what makes no difference on this mesh if the pieces fit.
-std::string meaning(Keys keys, const Mesh& mesh) {
+/// The keys without what makes no difference on this mesh if the pieces fit.
+Keys meaning(Keys keys) {
   keys.uneven.reset();
   if (keys.pad)
     for (auto& [dim, pad] : *keys.pad) pad.multiple_of = 1;
   if (keys.flat) keys.flat->multiple_of = 1;
-  return to_json(keys, mesh);
+  return keys.plain();
 }
 
 bool includes(const std::vector<Axis>& all, const std::vector<Axis>& some) {
@@ -80,12 +78,12 @@ std::vector<Keys> Search::search(const Question& question, Trial& trial) {
         has_parts = true;
       }
       std::vector<Keys> found;
-      std::set<std::string> meanings;
+      std::vector<Keys> meanings;
       for (const auto& axes : is_first_copy ? std::vector<std::vector<Axis>>{{}} : sets)
         for (const Keys& keys : candidates(family, question, axes, parts_)) {
-          std::string meant = meaning(keys, mesh_);
-          if (meanings.contains(meant) || !trial.fits(keys)) continue;
-          meanings.insert(std::move(meant));
+          Keys meant = meaning(keys);
+          if (std::find(meanings.begin(), meanings.end(), meant) != meanings.end() || !trial.fits(keys)) continue;
+          meanings.push_back(std::move(meant));
           found.push_back(keys);
         }
       if (!found.empty()) return found;

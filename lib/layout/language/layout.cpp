@@ -33,6 +33,17 @@ void Keys::override_with(const Keys& over) {
   take(replicas, over.replicas);
 }
 
+Keys Keys::plain() const {
+  Keys keys = *this;
+  if (split && split->empty()) keys.split.reset();
+  if (uneven == Uneven::exact) keys.uneven.reset();
+  if (sizes && sizes->empty()) keys.sizes.reset();
+  if (pad && pad->empty()) keys.pad.reset();
+  if (at && at->empty()) keys.at.reset();
+  if (replicas == Replicas::check) keys.replicas.reset();
+  return keys;
+}
+
 Layout single_card() {
   Layout layout;
   layout.origin = "the layout of a single file";
@@ -161,7 +172,8 @@ Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>&
   }
   check_coordinates(layout, changed.mesh, origin);
   // The parser checks everything else that depends on the sizes (files, sizes, boxes).
-  return parse_layout(to_json(changed), origin);
+  changed.origin = origin;
+  return checked(changed);
 }
 
 }  // namespace ckpt

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "layout/language/mesh.hpp"
 #include "layout/language/uneven.hpp"
 #include "layout/names/card_files.hpp"
@@ -30,12 +30,16 @@ struct Parts {
   std::size_t dim = 0;
   std::vector<std::uint64_t> sizes;
   std::uint64_t count = 0;
+
+  friend bool operator==(const Parts&, const Parts&) = default;
 };
 
 struct Pad {
   std::uint64_t size = 0;
   std::uint64_t multiple_of = 1;
   Fill fill = Fill::zero;
+
+  friend bool operator==(const Pad&, const Pad&) = default;
 };
 
 struct Flat {
@@ -65,7 +69,7 @@ struct Keys {
   std::optional<At> at;
   /// For the axes of `at` with "last", which depends on the mesh: the numbers that are given beside it.
   At at_last;
-  std::shared_ptr<const Boxes> boxes;  ///< replaces all keys but shape, permute and replicas; null: not given
+  Shared<Boxes> boxes;  ///< replaces all keys but shape, permute and replicas
   /// The number of equal pieces of each dimension that boxes count, which makes them fit any shape; 0 for a dimension,
   /// or no grid at all: boxes count elements.
   std::optional<std::vector<std::uint64_t>> grid;
@@ -73,6 +77,11 @@ struct Keys {
 
   /// Takes the keys of `over`, and keeps its own where `over` has none.
   void override_with(const Keys& over);
+  /// Returns the keys without those that say only the default. Two rules that borrow nothing mean the same if these are
+  /// equal.
+  Keys plain() const;
+
+  friend bool operator==(const Keys&, const Keys&) = default;
 };
 
 struct Rule {
@@ -80,12 +89,16 @@ struct Rule {
   Keys keys;
   std::optional<Pattern> like;    ///< the logical name whose rule is borrowed; its captures occur in every name
   std::optional<Pattern> equals;  ///< the logical name of the parameter that it equals, with captures as in `like`
+
+  friend bool operator==(const Rule&, const Rule&) = default;
 };
 
 struct Rename {
   Pattern stored;  ///< common names, the same on all cards (CardNames)
   Pattern name;
   std::string of_card = {};  ///< if `stored` contains coordinates of the card: its text in the layout
+
+  friend bool operator==(const Rename&, const Rename&) = default;
 };
 
 struct IndexRule {
@@ -97,12 +110,16 @@ struct IndexRule {
   std::uint64_t virtual_chunks = 1;
   std::uint64_t first = 0;  ///< the first stored local index
   bool restart = false;     ///< they restart in each virtual chunk, whose number is {chunk}; logically it is 0
+
+  friend bool operator==(const IndexRule&, const IndexRule&) = default;
 };
 
 struct BucketMember {
   std::string name;
   std::optional<std::string> like;  ///< the parameter whose shape and keys it borrows
   Keys keys;                        ///< only split, uneven, sizes, parts, pad, flat, shape, permute
+
+  friend bool operator==(const BucketMember&, const BucketMember&) = default;
 };
 
 /// One bucket. In JSON, `name` may be a list, which gives several of these, and `members` an object, which stands for a
@@ -117,6 +134,8 @@ struct Bucket {
   std::optional<At> at;
   At at_last;  ///< see Keys
   std::vector<BucketMember> members;
+
+  friend bool operator==(const Bucket&, const Bucket&) = default;
 };
 
 /// A layout file, version 1, as parsed: consistent in itself (axes exist, sizes are positive, no file is shared), but
@@ -136,14 +155,25 @@ struct Layout {
   /// or from a census of keys (`with_table_rows`).
   std::map<std::string, Keys> table_arrays;
   std::set<std::string> table_offsets;  ///< the datasets among them that hold the starts of shards
+
+  friend bool operator==(const Layout&, const Layout&) = default;
 };
 
 /// Parses layout JSON strictly. Throws layout, naming origin, JSON pointer, what was found and what is allowed.
 Layout parse_layout(const std::string& json_text, const std::string& origin);
 
-/// Returns the layout as canonical JSON text, with keys in the spec's order: parse_layout restores it, and equal
-/// layouts give equal texts.
+/// Returns the layout as canonical JSON text, with keys in the spec's order. parse_layout restores all but what files
+/// said beside it: FileEntry::names, is_plan, table_arrays and table_offsets, KeyedTable::by_shard.
 std::string to_json(const Layout& layout);
+
+/// Returns the layout after all checks of the parser: what parse_layout makes of its text. Throws as parse_layout.
+Layout checked(const Layout& layout);
+
+/// Returns the layout, checked, on a mesh that has the axes that its keys name, wherever they stand in it.
+Layout with_axes(const Layout& layout, const Mesh& mesh);
+
+/// Returns the JSON schema of the language, as layouts/schema.json has it.
+std::string layout_schema();
 
 /// Returns the layout of a single file that holds everything whole (`ckpt-merge`'s output).
 Layout single_card();

@@ -6,8 +6,6 @@
 #include <optional>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "layout/language/rule_json.hpp"
@@ -23,14 +21,10 @@ constexpr std::size_t most_ordered_axes = 5;  // limit for meshes whose orders a
 constexpr std::size_t most_counters = 4;      // limit on the words before numbers that are tried
 constexpr std::size_t most_ways_to_split = 64;
 
-/// Returns the layout on another mesh with axes of these names. It goes through JSON, since rules hold axes by index.
 /// Returns nothing if the layout does not fit that mesh (`counts` for an axis of another size).
 std::optional<Layout> on_reordered_mesh(const Layout& layout, const Mesh& mesh) {
-  nlohmann::json text = nlohmann::json::parse(to_json(layout));
-  text["mesh"]["axes"] = mesh.axes;
-  text["mesh"]["shape"] = mesh.shape;
   try {
-    return parse_layout(text.dump(), layout.origin);
+    return with_axes(layout, mesh);
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -20,9 +20,7 @@ Box parse_box(const Node& node) {
   return box;
 }
 
-}  // namespace
-
-Boxes parse_boxes(const Node& node) {
+Boxes parse_boxes(const Node& node, const Mesh& /*mesh*/) {
   Boxes boxes;
   for (const auto& key : node.keys()) {
     const Node entry = node.member(key);
@@ -36,10 +34,35 @@ Boxes parse_boxes(const Node& node) {
   return boxes;
 }
 
-std::vector<std::uint64_t> parse_grid(const Node& node) {
-  std::vector<std::uint64_t> grid;
-  for (const auto& entry : node.items()) grid.push_back(entry.is_null() ? 0 : entry.number(1));
-  return grid;
+std::string boxes_of(const Boxes& boxes, const Mesh& /*mesh*/) {
+  const auto ends = [](Interval side) { return "[" + std::to_string(side.lo) + ", " + std::to_string(side.hi) + "]"; };
+  return members(boxes, [&](const Box& box) {
+    std::vector<Interval> sides;
+    for (std::size_t d = 0; d < box.rank(); ++d) sides.push_back(box[d]);
+    return listed(sides, ends);
+  });
+}
+
+}  // namespace
+
+const Form<Boxes>& boxes_form() {
+  static const Form<Boxes> form{
+      R"("type": "object", "patternProperties": {"^(0|[1-9][0-9]{0,19})$": {)" +
+          list_schema(list_schema(natural().schema, R"("minItems": 2, "maxItems": 2)"), R"("maxItems": 32)") +
+          R"(}}, "additionalProperties": false, "minProperties": 1)",
+      parse_boxes, boxes_of};
+  return form;
+}
+
+const Form<std::vector<std::uint64_t>>& grid_form() {
+  static const auto form = [] {
+    const Form<std::uint64_t> pieces{
+        "\"anyOf\": [{" + positive().schema + R"(}, {"type": "null"}])",
+        [](const Node& node, const Mesh&) { return node.is_null() ? 0 : node.number(1); },
+        [](std::uint64_t count, const Mesh&) { return count == 0 ? "null" : std::to_string(count); }};
+    return list_of(pieces, R"("maxItems": 32)");
+  }();
+  return form;
 }
 
 void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
@@ -56,14 +79,12 @@ void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
     else if (keys.shape)
       shape[d] = (*keys.shape)[d];
   if (!product({shape.begin(), shape.end()})) place.fail("boxes of 2^64 elements or more together", "fewer");
-  std::string flaw;
   try {
     BoxCover(*keys.boxes, shape, mesh);
   } catch (const Error& error) {
-    flaw = error.what();
+    place.fail("\"boxes\" of which " + std::string(error.what()),
+               "boxes that hold each element once; replicas are the same box again");
   }
-  if (!flaw.empty())
-    place.fail("\"boxes\" of which " + flaw, "boxes that hold each element once; replicas are the same box again");
 }
 
 }  // namespace ckpt::parsing

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "layout/language/form.hpp"
 #include "layout/language/parse_keys.hpp"
 #include "layout/language/parse_members.hpp"
 #include "layout/language/parse_sections.hpp"
@@ -45,25 +46,42 @@ std::vector<std::string> parse_bucket_names(const Node& node) {
   return names;
 }
 
+/// The keys of a bucket. Its names and members are read by parse_bucket, which makes several buckets of one entry.
+const ObjectForm<Bucket>& bucket_form() {
+  static const auto form = [] {
+    const auto read_later = [](const Node&, const Mesh&, Bucket&) {};
+    const std::string name_schema =
+        R"("anyOf": [{)" + text().schema + "}, {" +
+        list_schema(text().schema, R"("minItems": 1, "maxItems": 4096, "uniqueItems": true)") + "}]";
+    return ObjectForm<Bucket>()
+        .add({"name", true,
+              described("Of the stored array, after rename; a list: the same members in each.", name_schema),
+              read_later, [](const Bucket& bucket, const Mesh&) { return json_string(bucket.name); }})
+        .required("axis", &Bucket::axis, axis())
+        .optional("align", &Bucket::align, positive(), "Each member starts at a multiple of this.")
+        .optional("multiple_of", &Bucket::multiple_of, positive(), "The end is padded to a multiple of this.")
+        .optional("multiple_of_each", &Bucket::multiple_of_each, positive(),
+                  "The end is padded to a multiple of this times the size of the axis.")
+        .optional("last", &Bucket::last_is_short, word(last_words),
+                  "short: the padding is not stored: the last card's piece is shorter, or empty.")
+        .add(at_key<Bucket>())
+        .add({"members", true, members_schema(), read_later, members_of});
+  }();
+  return form;
+}
+
 /// Returns one bucket for each of its names. Deducts their members from `members_left`.
 std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t& members_left) {
-  node.check_keys({"name", "axis", "members", "align", "multiple_of", "multiple_of_each", "last", "at"}, 3);
   Bucket common;
-  common.axis = node.member("axis").axis(mesh);
-  if (const auto align = node.find("align")) common.align = align->number(1);
-  if (const auto multiple = node.find("multiple_of")) common.multiple_of = multiple->number(1);
-  if (const auto multiple = node.find("multiple_of_each")) common.multiple_of_each = multiple->number(1);
-  if (const auto last = node.find("last")) common.last_is_short = last->word(last_words);
-  if (const auto at = node.find("at")) {
-    ParsedAt parsed = parse_at(*at, mesh);
-    common.at = std::move(parsed.at);
-    common.at_last = std::move(parsed.last);
+  bucket_form().read(node, mesh, common);
+  if (common.at) {
     if (const auto found = common.at->find(common.axis);
         found != common.at->end() && found->second.size() != mesh.shape[common.axis])
-      at->fail(
+      node.member("at").fail(
           "only " + format_list(found->second) + " of \"" + mesh.axes[common.axis] + "\", over which the bucket is cut",
           "other axes, or all " + std::to_string(mesh.shape[common.axis]) + " coordinates",
           "is \"axis\" of the bucket the one that its pieces lie along?");
+    if (common.at->empty()) common.at.reset();
   }
   const auto names = parse_bucket_names(node.member("name"));
   const auto members = node.member("members");
@@ -80,9 +98,7 @@ std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t
   return buckets;
 }
 
-}  // namespace
-
-std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh) {
+std::vector<Bucket> parse_all(const Node& node, const Mesh& mesh) {
   std::vector<Bucket> buckets;
   std::vector<std::size_t> item_of;  // by bucket
   std::map<std::string, std::vector<std::size_t>> by_name;
@@ -102,6 +118,17 @@ std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh) {
       item_of.push_back(i);
     }
   return buckets;
+}
+
+}  // namespace
+
+const Form<std::vector<Bucket>>& buckets_form() {
+  static const Form<std::vector<Bucket>> form{
+      list_schema(R"("$ref": {"name": "bucket", "schema": {)" + bucket_form().schema() + "}}"), parse_all,
+      [](const std::vector<Bucket>& buckets, const Mesh& mesh) {
+        return lines(buckets, [&](const Bucket& bucket) { return bucket_form().write(bucket, mesh); });
+      }};
+  return form;
 }
 
 }  // namespace ckpt::parsing

@@ -1,5 +1,6 @@
 #include <set>
 
+#include "layout/language/form.hpp"
 #include "layout/language/parse_sections.hpp"
 #include "layout/names/card_names.hpp"
 
@@ -24,29 +25,65 @@ void check_group(const Node& node, const Mesh& mesh) {
   }
 }
 
+const Form<FileTemplate>& path_form() {
+  static const auto form = Form<FileTemplate>{
+      described(
+          "A path relative to the checkpoint's directory: {card}, {card:05}, {AXIS}; or the path of each card, by "
+          "its id.",
+          R"("oneOf": [{"type": "string", "pattern": "^(?!/)(?!checkpoint\\.json(/|$))(?!(.*/)?\\.{0,2}(/|$)))"
+          R"(([^{}\\u0000]|\\{[A-Za-z_][A-Za-z0-9_.-]*(:0([1-9]|1[0-9]|20))?\\})+$"}, )"
+          R"({"type": "object", "patternProperties": {"^(0|[1-9][0-9]*)$": {"type": "string", )"
+          R"("pattern": "^(?!/)(?!checkpoint\\.json(/|$))(?!(.*/)?\\.{0,2}(/|$))[^\\u0000]+$"}}, )"
+          R"("additionalProperties": false, "minProperties": 1}])"),
+      [](const Node& node, const Mesh& mesh) { return node.file_template(mesh); },
+      [](const FileTemplate& path, const Mesh&) {
+        if (path.by_card() == nullptr) return json_string(path.text());
+        return members(*path.by_card(), json_string);
+      }}.named("file");
+  return form;
+}
+
+void parse_prefix(const Node& node, const Mesh& mesh, FileEntry& entry) {
+  const std::string prefix = node.text();
+  const bool is_group = prefix.find('{') != std::string::npos;
+  if (is_group) check_group(node, mesh);
+  (is_group ? entry.group : entry.prefix) = prefix;
+}
+
+std::string prefix_of(const FileEntry& entry, const Mesh& /*mesh*/) {
+  const std::string& prefix = entry.group.empty() ? entry.prefix : entry.group;
+  return prefix.empty() ? "" : json_string(prefix);
+}
+
+const Form<FileEntry>& entry_form() {
+  static const auto form =
+      ObjectForm<FileEntry>()
+          .required("path", &FileEntry::path, path_form())
+          .add(
+              {"prefix", false,
+               described("What stands before the names in these files; with {card} or {AXIS}: the group of the file in "
+                         "which a card's arrays lie.",
+                         text().schema),
+               parse_prefix, prefix_of})
+          .form();
+  return form;
+}
+
 std::vector<FileEntry> parse_entries(const Node& node, const Mesh& mesh) {
-  if (!node.is_list()) return {FileEntry{node.file_template(mesh), ""}};
+  if (!node.is_list()) return {FileEntry{path_form().read(node, mesh), ""}};
   std::vector<FileEntry> entries;
   std::set<std::string> prefixes;
   for (const auto& item : node.items()) {
-    item.check_keys({"path", "prefix"}, 1);
-    FileEntry entry{item.member("path").file_template(mesh), ""};
-    std::string prefix;
-    if (const auto said = item.find("prefix")) prefix = said->text();
-    const bool is_group = prefix.find('{') != std::string::npos;
-    if (is_group) check_group(item.member("prefix"), mesh);
-    (is_group ? entry.group : entry.prefix) = prefix;
+    entries.push_back(entry_form().read(item, mesh));
+    const std::string prefix = entries.back().prefix + entries.back().group;
     if (!prefixes.insert(prefix).second)
       item.fail("the prefix \"" + prefix + "\" a second time", "another prefix for each entry",
                 "it tells into which file a parameter is written");
-    entries.push_back(std::move(entry));
     if (entries.size() > most_entries) node.fail("at most 64 entries");
   }
   if (entries.empty()) node.fail("a template, or a list of one entry at least");
   return entries;
 }
-
-}  // namespace
 
 CardFiles parse_files(const Node& node, const Mesh& mesh) {
   CardFiles files(parse_entries(node, mesh));
@@ -56,6 +93,22 @@ CardFiles parse_files(const Node& node, const Mesh& mesh) {
                   std::to_string(mesh.card(same->second.position)),
               "paths that differ", "tell coordinates apart by other text between them, and entries by their paths");
   return files;
+}
+
+std::string files_of(const CardFiles& files, const Mesh& mesh) {
+  const auto& entries = files.entries();
+  if (entries.size() == 1 && prefix_of(entries.front(), mesh).empty())
+    return path_form().write(entries.front().path, mesh);
+  return lines(entries, [&](const FileEntry& entry) { return entry_form().write(entry, mesh); });
+}
+
+}  // namespace
+
+const Form<CardFiles>& files_form() {
+  static const Form<CardFiles> form{"\"oneOf\": [{" + path_form().schema + "}, {" +
+                                        list_schema(entry_form().schema, R"("minItems": 1, "maxItems": 64)") + "}]",
+                                    parse_files, files_of};
+  return form;
 }
 
 void note_card_names(const Node& root, Layout& layout) {

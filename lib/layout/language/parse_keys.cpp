@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
 #include "layout/language/keys_together.hpp"
+#include "layout/language/rule_json.hpp"
+#include "tensor/extents.hpp"
 
 namespace ckpt::parsing {
 
 namespace {
+
+/// Limit on the parts of one fused dimension: far above any model, far below what would exhaust memory.
+constexpr std::uint64_t max_parts = std::uint64_t{1} << 20;
 
 using Split = std::vector<std::vector<Axis>>;
 
@@ -35,66 +41,85 @@ Split parse_split(const Node& node, const Mesh& mesh) {
   return split;
 }
 
-std::map<std::size_t, std::vector<std::uint64_t>> parse_sizes(const Node& node) {
-  std::map<std::size_t, std::vector<std::uint64_t>> result;
-  for (const auto& key : node.keys()) {
-    const auto list = node.member(key);
-    const auto& sizes = result[node.dimension_key(key)] = list.numbers();
-    if (sizes.empty()) list.fail("a size for each shard");
-    if (!sum(sizes)) list.fail("sizes whose sum is 2^64 or more", "a dimension below 2^64");
-  }
-  return result;
+std::string split_of(const Split& split, const Mesh& mesh) {
+  static const auto axes_of = list_of(axis()).write;
+  return listed(split, [&](const std::vector<Axis>& axes) {
+    return axes.empty() ? "null" : axes.size() == 1 ? axis().write(axes.front(), mesh) : axes_of(axes, mesh);
+  });
 }
 
-Parts parse_parts(const Node& node) {
-  node.check_keys({"dim", "sizes", "count"}, 1);
-  Parts parts;
-  parts.dim = node.member("dim").number(0, max_rank - 1);
-  const auto sizes = node.find("sizes");
-  const auto count = node.find("count");
-  if (sizes.has_value() == count.has_value())
-    node.fail(sizes ? R"(both "sizes" and "count")" : R"(neither "sizes" nor "count")", "one of the two");
-  if (count) parts.count = count->number(1, max_parts);
-  if (sizes) {
-    parts.sizes = sizes->numbers();
-    if (parts.sizes.empty() || parts.sizes.size() > max_parts)
-      sizes->fail("a size for each part, at most 1048576 of them");
-    if (!sum(parts.sizes)) sizes->fail("sizes whose sum is 2^64 or more", "a dimension below 2^64");
-  }
-  return parts;
+Form<Split> split_form() {
+  return Form<Split>{
+      described(
+          "One entry for each tensor dimension: null or [] (not split), an axis, or a list of axes, major first. A "
+          "shorter list leaves the rest unsplit.",
+          list_schema("\"oneOf\": [{\"type\": \"null\"}, {" + axis().schema + "}, {" +
+                          list_schema(axis().schema, R"("uniqueItems": true)") + "}]",
+                      R"("maxItems": 32)")),
+      parse_split, split_of}
+      .named("split");
 }
 
-std::map<std::size_t, Pad> parse_pad(const Node& node) {
-  std::map<std::size_t, Pad> result;
-  for (const auto& key : node.keys()) {
-    const auto entry = node.member(key);
-    entry.check_keys({"size", "multiple_of", "fill"}, 1);
-    Pad& pad = result[node.dimension_key(key)];
-    pad.size = entry.member("size").number();
-    if (const auto multiple = entry.find("multiple_of")) pad.multiple_of = multiple->number(1);
-    if (const auto fill = entry.find("fill")) pad.fill = fill->word(fill_words);
-  }
-  return result;
+/// Sizes of pieces, whose sum is a dimension. `expected`: what an empty list, or one of too many, is not.
+Form<std::vector<std::uint64_t>> sizes_form(const std::string& expected, std::uint64_t most) {
+  auto form = numbers(R"("minItems": 1)").named("sizes");
+  form.read = [=](const Node& node, const Mesh&) {
+    auto sizes = node.numbers();
+    if (sizes.empty() || sizes.size() > most) node.fail(expected);
+    if (!sum(sizes)) node.fail("sizes whose sum is 2^64 or more", "a dimension below 2^64");
+    return sizes;
+  };
+  return form;
 }
 
-Flat parse_flat(const Node& node, const Mesh& mesh) {
-  node.check_keys({"axis", "multiple_of"}, 1);
-  Flat flat{node.member("axis").axis(mesh)};
-  if (const auto multiple = node.find("multiple_of")) {
-    flat.multiple_of = multiple->number(1);
+Form<Parts> parts_form() {
+  const auto check = [](const Node& node, const Mesh&, Parts&) {
+    const bool has_sizes = node.has("sizes");
+    if (has_sizes == node.has("count"))
+      node.fail(has_sizes ? R"(both "sizes" and "count")" : R"(neither "sizes" nor "count")", "one of the two");
+  };
+  return ObjectForm<Parts>()
+      .required("dim", &Parts::dim, number(0, max_rank - 1))
+      .optional("sizes", &Parts::sizes, sizes_form("a size for each part, at most 1048576 of them", max_parts))
+      .optional("count", &Parts::count, number(1, max_parts))
+      .checked(check, R"("oneOf": [{"required": ["sizes"]}, {"required": ["count"]}])")
+      .form()
+      .named("parts");
+}
+
+Form<Pad> pad_form() {
+  return ObjectForm<Pad>()
+      .required("size", &Pad::size, natural(), "The logical size.")
+      .optional("multiple_of", &Pad::multiple_of, positive())
+      .optional("fill", &Pad::fill, word(fill_words))
+      .form()
+      .named("pad");
+}
+
+Form<Flat> flat_form() {
+  const auto check = [](const Node& node, const Mesh& mesh, Flat& flat) {
     if (!product({flat.multiple_of, mesh.shape[flat.axis]}))
-      multiple->fail("a number whose product with the axis size is below 2^64");
-  }
-  return flat;
+      node.member("multiple_of").fail("a number whose product with the axis size is below 2^64");
+  };
+  return ObjectForm<Flat>()
+      .required("axis", &Flat::axis, axis())
+      .optional("multiple_of", &Flat::multiple_of, positive())
+      .checked(check)
+      .form()
+      .named("flat");
 }
 
-std::vector<std::size_t> parse_permute(const Node& node) {
-  const auto order = node.numbers();
-  auto sorted = order;
-  std::sort(sorted.begin(), sorted.end());
-  for (std::size_t i = 0; i < sorted.size(); ++i)
-    if (sorted[i] != i || i >= max_rank) node.fail("each dimension from 0 on once, at most 32: [1, 0] transposes");
-  return {order.begin(), order.end()};
+Form<std::vector<std::size_t>> permute_form() {
+  auto form = numbers(R"("maxItems": 32, "uniqueItems": true)", number(0, max_rank - 1)).named("permute");
+  form.read = [](const Node& node, const Mesh&) {
+    auto order = node.numbers();
+    auto sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+      if (sorted[i] != i || i >= max_rank) node.fail("each dimension from 0 on once, at most 32: [1, 0] transposes");
+    return order;
+  };
+  return form;
 }
 
 bool is_last(const Node& node) {
@@ -120,15 +145,6 @@ std::vector<std::uint64_t> parse_coordinates(const Node& list, std::uint64_t las
   return coordinates;
 }
 
-}  // namespace
-
-std::vector<std::uint64_t> parse_shape(const Node& node) {
-  auto shape = node.numbers();
-  if (shape.size() > max_rank) node.fail("at most 32 dimensions");
-  if (!product(shape)) node.fail("a shape of 2^64 elements or more", "fewer");
-  return shape;
-}
-
 ParsedAt parse_at(const Node& node, const Mesh& mesh) {
   ParsedAt parsed;
   for (const auto& key : node.keys()) {
@@ -149,31 +165,97 @@ ParsedAt parse_at(const Node& node, const Mesh& mesh) {
   return parsed;
 }
 
-Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows) {
-  Keys keys;
-  if (const auto split = node.find("split")) keys.split = parse_split(*split, mesh);
-  if (const auto uneven = node.find("uneven")) keys.uneven = uneven->word(uneven_words);
-  if (const auto sizes = node.find("sizes")) keys.sizes = parse_sizes(*sizes);
-  if (const auto parts = node.find("parts")) keys.parts = parse_parts(*parts);
-  if (const auto pad = node.find("pad")) keys.pad = parse_pad(*pad);
-  if (const auto flat = node.find("flat")) keys.flat = parse_flat(*flat, mesh);
-  if (const auto shape = node.find("shape")) keys.shape = parse_shape(*shape);
-  if (const auto permute = node.find("permute")) keys.permute = parse_permute(*permute);
-  if (const auto at = node.find("at")) {
-    ParsedAt parsed = parse_at(*at, mesh);
-    keys.at = std::move(parsed.at);
-    keys.at_last = std::move(parsed.last);
+std::string at_of(const ParsedAt& at, const Mesh& mesh) {
+  std::vector<std::string> keys;
+  for (const auto& [axis, all] : at.at) {
+    const auto beside = at.last.find(axis);
+    std::vector<std::string> words;
+    for (const auto coordinate : beside == at.last.end() ? all : beside->second)
+      words.push_back(std::to_string(coordinate));
+    if (beside != at.last.end()) words.push_back(json_string("last"));
+    const std::string value = words.size() == 1 ? words.front() : "[" + join(words, words.size()) + "]";
+    keys.push_back(json_string(mesh.axes[axis]) + ": " + value);
   }
-  if (const auto replicas = node.find("replicas")) keys.replicas = replicas->word(replicas_words);
-  if (const auto boxes = node.find("boxes")) keys.boxes = std::make_shared<const Boxes>(parse_boxes(*boxes));
-  if (const auto grid = node.find("grid")) keys.grid = parse_grid(*grid);
+  return "{" + join(keys, keys.size()) + "}";
+}
+
+}  // namespace
+
+const Form<std::vector<std::uint64_t>>& shape_form() {
+  static const auto form = [] {
+    auto shape = numbers(R"("maxItems": 32)").named("shape");
+    shape.read = [](const Node& node, const Mesh&) {
+      auto extents = node.numbers();
+      if (extents.size() > max_rank) node.fail("at most 32 dimensions");
+      if (!product(extents)) node.fail("a shape of 2^64 elements or more", "fewer");
+      return extents;
+    };
+    return shape;
+  }();
+  return form;
+}
+
+const Form<ParsedAt>& at_form() {
+  static const auto form = [] {
+    const std::string coordinate =
+        R"("$ref": {"name": "coordinate", "schema": {)" +
+        described(R"(A coordinate on an axis; "last" is the highest, whatever the axis' size.)",
+                  "\"oneOf\": [{" + natural().schema + R"(}, {"const": "last"}]}})");
+    return Form<ParsedAt>{described("Only the cards with these coordinates hold it.",
+                                    R"("type": "object", "propertyNames": {)" + axis().schema +
+                                        R"(}, "additionalProperties": {"oneOf": [{)" + coordinate + "}, {" +
+                                        list_schema(coordinate, R"("minItems": 1, "uniqueItems": true)") + "}]}"),
+                          parse_at, at_of}
+        .named("at");
+  }();
+  return form;
+}
+
+const ObjectForm<Keys>& keys_form() {
+  static const auto form =
+      ObjectForm<Keys>()
+          .optional("split", &Keys::split, split_form())
+          .optional("uneven", &Keys::uneven, word(uneven_words), "How n elements are cut k ways.")
+          .optional("sizes", &Keys::sizes, by_dimension(sizes_form("a size for each shard", ~std::uint64_t{0})),
+                    "Explicit shard sizes, by dimension.")
+          .optional("parts", &Keys::parts, parts_form(),
+                    "A fused dimension: each part is split by itself, and a card stores its pieces in order.")
+          .optional("pad", &Keys::pad, by_dimension(pad_form()),
+                    "The logical size of a dimension whose stored shards are padded.")
+          .optional(
+              "flat", &Keys::flat, flat_form(),
+              "What split leaves is flattened, zero-padded and cut into equal pieces over an axis; for a bucket's "
+              "member over the bucket's, before the pieces are laid end to end.")
+          .optional("shape", &Keys::shape, shape_form(), "The logical shape.")
+          .optional("permute", &Keys::permute, permute_form(),
+                    "The stored array's dimensions as logical ones: [1, 0] for a transposed weight.")
+          .add(at_key<Keys>())
+          .optional("boxes", &Keys::boxes, boxes_form(),
+                    "What each card holds, by card id: [first, end) in each dimension. Cards not named hold nothing.")
+          .optional("grid", &Keys::grid, grid_form(),
+                    "The boxes count pieces, not elements: so many equal ones in each dimension, whatever the shape; "
+                    "elements where null stands.")
+          .optional("replicas", &Keys::replicas, word(replicas_words),
+                    "check: replicas must be the same bytes; first: the lowest card's are taken.");
+  return form;
+}
+
+void check_keys(const Node& node, const Mesh& mesh, Keys& keys, bool borrows) {
   check_keys_together(keys, {mesh, std::nullopt, !borrows}, [&](const auto& path, const auto& found, const auto& what) {
     Node place = node;
     for (const std::string& key : path) place = place.member(key);
     place.fail(found, what);
   });
   if (keys.boxes) check_boxes(node, keys, mesh);
-  return keys;
+  if (!borrows) keys = keys.plain();
 }
 
 }  // namespace ckpt::parsing
+
+namespace ckpt {
+
+std::string to_json(const Keys& keys, const Mesh& mesh) {
+  return parsing::keys_form().write(keys.plain(), mesh);
+}
+
+}  // namespace ckpt

@@ -1,32 +1,43 @@
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
+#include "layout/language/form.hpp"
 #include "layout/language/layout.hpp"
-#include "layout/language/parse_node.hpp"
-#include "tensor/extents.hpp"
 
 namespace ckpt::parsing {
 
-/// Limit on the parts of one fused dimension: far above any model, far below what would exhaust memory.
-inline constexpr std::uint64_t max_parts = std::uint64_t{1} << 20;
+/// The keys that say what a card stores, which rules and members of buckets share.
+const ObjectForm<Keys>& keys_form();
+/// Checks the keys of a rule or of a bucket's member against one another. `borrows`: a `like` accompanies them, so that
+/// missing keys may come from another rule; otherwise those with default values are dropped.
+void check_keys(const Node& node, const Mesh& mesh, Keys& keys, bool borrows);
 
-/// Reads the keys that say what a card stores from a rule or a bucket's member (whose own keys the caller has checked),
-/// and checks them against one another. `borrows`: a `like` accompanies them, so that missing keys may come from
-/// another rule.
-Keys parse_keys(const Node& node, const Mesh& mesh, bool borrows);
+const Form<std::vector<std::uint64_t>>& shape_form();
+const Form<Boxes>& boxes_form();
+const Form<std::vector<std::uint64_t>>& grid_form();
+/// Checks `boxes` in itself, and for the shape that accompanies it.
+void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh);
 
 struct ParsedAt {
   At at;
   At last;  ///< see Keys::at_last
 };
-ParsedAt parse_at(const Node& node, const Mesh& mesh);
+const Form<ParsedAt>& at_form();
 
-Boxes parse_boxes(const Node& node);
-std::vector<std::uint64_t> parse_grid(const Node& node);
-/// Checks `boxes` in itself, and for the shape that accompanies it.
-void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh);
-std::vector<std::uint64_t> parse_shape(const Node& node);
+/// The key `at` of an object that has it as its members `at` and `at_last`.
+template <class Object>
+typename ObjectForm<Object>::Key at_key() {
+  return {"at", false, at_form().schema,
+          [](const Node& node, const Mesh& mesh, Object& object) {
+            ParsedAt parsed = at_form().read(node, mesh);
+            object.at = std::move(parsed.at);
+            object.at_last = std::move(parsed.last);
+          },
+          [](const Object& object, const Mesh& mesh) {
+            return object.at ? at_form().write({*object.at, object.at_last}, mesh) : "";
+          }};
+}
 
 }  // namespace ckpt::parsing

@@ -1,14 +1,22 @@
+#include <nlohmann/json.hpp>
+
+#include "layout/language/form.hpp"
 #include "layout/language/layout.hpp"
 #include "layout/language/parse_json.hpp"
-#include "layout/language/parse_node.hpp"
 #include "layout/language/parse_sections.hpp"
+#include "layout/language/rule_json.hpp"
+#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 
 namespace {
 
+using parsing::described;
+using parsing::Node;
+using parsing::ObjectForm;
+
 /// The version comes first: a later version's additions must not be reported as misspelt keys.
-void check_version(const parsing::Node& root) {
+void check_version(const Node& root) {
   root.keys();
   if (!root.has("ckpt_layout")) root.fail("no key \"ckpt_layout\"", "\"ckpt_layout\": 1", "is this a layout file?");
   const auto version = root.member("ckpt_layout");
@@ -16,29 +24,117 @@ void check_version(const parsing::Node& root) {
     version.fail("version " + version.describe(), "1, the only one that this program knows", "use a newer program");
 }
 
+/// The language: each key of a layout.
+const ObjectForm<Layout>& layout_form() {
+  static const auto form = [] {
+    const auto nothing = [](const Node&, const Mesh&, Layout&) {};
+    const auto never = [](const Layout&, const Mesh&) { return std::string(); };
+    return ObjectForm<Layout>()
+        .add({"ckpt_layout", true, described("The version of the language.", R"("const": 1)"), nothing,
+              [](const Layout&, const Mesh&) { return "1"; }})
+        .required("mesh", &Layout::mesh, parsing::mesh_form(),
+                  "The cards' arrangement. Positions are numbered in row-major order, the last axis fastest.")
+        .add({"files", false,
+              described(
+                  "Template of each card's file; or a list of them, of which a parameter lies in that of the longest "
+                  "prefix its name begins with. Cards along an axis that a path does not name share the file.",
+                  parsing::files_form().schema),
+              [](const Node& node, const Mesh& mesh, Layout& layout) {
+                layout.files = parsing::files_form().read(node, mesh);
+              },
+              [](const Layout& layout, const Mesh& mesh) {
+                const bool is_written = !is_text_alone(layout) && !layout.files.is_default();
+                return is_written ? parsing::files_form().write(layout.files, mesh) : std::string();
+              }})
+        .optional("parameters", &Layout::parameters, parsing::rules_form(),
+                  "The first rule whose name matches a parameter decides.")
+        .optional("default", &Layout::otherwise, parsing::word(parsing::default_words),
+                  "What becomes of a parameter that no rule matches.")
+        .optional("rename", &Layout::rename, parsing::renames_form(),
+                  "How names in the files map to logical names; the first match wins. {card}, {AXIS} or {AXIS:02} that "
+                  "stands in stored alone is a coordinate of the card whose piece the array is.")
+        .optional("indices", &Layout::indices, parsing::lines_of(parsing::index_form()),
+                  "Names that count something spread over an axis: pipeline layers, experts.")
+        .optional("buckets", &Layout::buckets, parsing::buckets_form(),
+                  "Several parameters laid end to end in one stored array.")
+        .optional("tables", &Layout::tables, parsing::tables_form(),
+                  "Tables whose rows lie on the server that their keys say.")
+        .add({"$schema", false, described("For editors; the programs pass it over.", parsing::text().schema),
+              [](const Node& node, const Mesh&, Layout&) { node.text(); }, never})
+        .checked([](const Node& root, const Mesh&, Layout& layout) {
+          parsing::check_paddle_text(root, layout.tables);
+          parsing::note_card_names(root, layout);
+        });
+  }();
+  return form;
+}
+
+/// The text of the layout on a mesh in which its axes may have other places.
+std::string text_of(const Layout& layout, const Mesh& mesh) {
+  std::string text;
+  for (const auto& key : layout_form().keys()) {
+    const std::string value = key.name == "mesh" ? to_json(mesh) : key.write(layout, layout.mesh);
+    if (value.empty()) continue;
+    text.append(text.empty() ? "{\n  " : ",\n  ").append(parsing::json_string(key.name)).append(": ").append(value);
+  }
+  return text + "\n}\n";
+}
+
+using Json = nlohmann::ordered_json;
+
+/// Collects the definitions of a schema, which stand where they are used first.
+Json with_references(const Json& schema, Json& definitions) {
+  if (!schema.is_structured()) return schema;
+  Json result = schema.is_array() ? Json::array() : Json::object();
+  if (schema.is_array())
+    for (const Json& item : schema) result.push_back(with_references(item, definitions));
+  else
+    for (const auto& [key, value] : schema.items())
+      if (key == "$ref") {
+        const auto name = value.at("name").get<std::string>();
+        Json definition = with_references(value.at("schema"), definitions);
+        definitions[name] = std::move(definition);
+        result[key] = "#/$defs/" + name;
+      } else {
+        result[key] = with_references(value, definitions);
+      }
+  return result;
+}
+
 }  // namespace
 
 Layout parse_layout(const std::string& json_text, const std::string& origin) {
   const auto document = parsing::parse_json(json_text, origin);
-  const parsing::Node root(document, origin);
+  const Node root(document, origin);
   check_version(root);
-  root.check_keys(
-      {"ckpt_layout", "mesh", "files", "parameters", "default", "rename", "indices", "buckets", "tables", "$schema"},
-      2);
-  if (const auto schema = root.find("$schema")) schema->text();  // for editors
   Layout layout;
   layout.origin = origin;
-  layout.mesh = parsing::parse_mesh(root.member("mesh"));
-  if (const auto files = root.find("files")) layout.files = parsing::parse_files(*files, layout.mesh);
-  if (const auto rules = root.find("parameters")) layout.parameters = parsing::parse_rules(*rules, layout.mesh);
-  if (const auto otherwise = root.find("default")) layout.otherwise = otherwise->word(parsing::default_words);
-  if (const auto renames = root.find("rename")) layout.rename = parsing::parse_renames(*renames, layout.mesh);
-  if (const auto indices = root.find("indices")) layout.indices = parsing::parse_indices(*indices, layout.mesh);
-  if (const auto buckets = root.find("buckets")) layout.buckets = parsing::parse_buckets(*buckets, layout.mesh);
-  if (const auto tables = root.find("tables")) layout.tables = parsing::parse_tables(*tables, layout.mesh);
-  parsing::check_paddle_text(root, layout.tables);
-  parsing::note_card_names(root, layout);
+  layout_form().read(root, layout.mesh, layout);
   return layout;
+}
+
+std::string to_json(const Layout& layout) {
+  return text_of(layout, layout.mesh);
+}
+
+Layout checked(const Layout& layout) {
+  return parse_layout(to_json(layout), layout.origin);
+}
+
+Layout with_axes(const Layout& layout, const Mesh& mesh) {
+  return parse_layout(text_of(layout, mesh), layout.origin);
+}
+
+std::string layout_schema() {
+  Json definitions;
+  const Json described = Json::parse(
+      R"({"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Checkpoint layout, version 1", )"
+      R"("description": "How a checkpoint's parameters are spread over cards. The program checks more than a schema can )"
+      R"(say: axes that the mesh has, sizes that fit one another, files that no two cards share.", )" +
+      layout_form().schema() + "}");
+  Json schema = with_references(described, definitions);
+  schema["$defs"] = std::move(definitions);
+  return schema.dump(2) + "\n";
 }
 
 }  // namespace ckpt

@@ -37,14 +37,25 @@ void check_not_itself(const Node& node, const BucketMember& member) {
     node.fail("\"" + member.name + "\", the member's own name", "another parameter, whose shape and keys are borrowed");
 }
 
-BucketMember parse_member(const Node& node, const Mesh& mesh, Axis axis) {
-  node.check_keys({"name", "like", "shape", "split", "uneven", "sizes", "parts", "pad", "flat", "permute"}, 1);
-  BucketMember member;
-  member.name = node.member("name").text();
-  if (const auto like = node.find("like")) member.like = like->text();
-  if (!member.like && !node.has("shape"))
-    node.fail("no key \"shape\"", R"(it, or "like" to borrow another parameter's)");
-  member.keys = parse_keys(node, mesh, member.like.has_value());
+const ObjectForm<BucketMember>& member_form() {
+  static const auto form = ObjectForm<BucketMember>()
+                               .required("name", &BucketMember::name, text())
+                               .optional("like", &BucketMember::like, text(),
+                                         "The parameter whose shape and keys are borrowed; keys beside it override.")
+                               .take(&BucketMember::keys, keys_form(),
+                                     {"shape", "split", "uneven", "sizes", "parts", "pad", "flat", "permute"})
+                               .checked(
+                                   [](const Node& node, const Mesh& mesh, BucketMember& member) {
+                                     if (!member.like && !member.keys.shape)
+                                       node.fail("no key \"shape\"", R"(it, or "like" to borrow another parameter's)");
+                                     check_keys(node, mesh, member.keys, member.like.has_value());
+                                   },
+                                   R"("anyOf": [{"required": ["shape"]}, {"required": ["like"]}])");
+  return form;
+}
+
+/// Refuses keys that cut a member in another way than its bucket is.
+void check_axis(const Node& node, const BucketMember& member, const Mesh& mesh, Axis axis) {
   if (member.keys.split)
     for (const auto& axes : *member.keys.split)
       if (std::find(axes.begin(), axes.end(), axis) != axes.end())
@@ -53,15 +64,15 @@ BucketMember parse_member(const Node& node, const Mesh& mesh, Axis axis) {
   if (member.keys.flat && member.keys.flat->axis != axis)
     node.member("flat").member("axis").fail("\"" + mesh.axes[member.keys.flat->axis] + "\"",
                                             "\"" + mesh.axes[axis] + "\", over which the bucket is cut");
-  return member;
 }
 
 std::vector<BucketMember> parse_list(const Node& node, const Mesh& mesh, Axis axis,
                                      const std::vector<std::string>& buckets, std::size_t which) {
   std::vector<BucketMember> members;
   for (const auto& item : node.items()) {
-    members.push_back(parse_member(item, mesh, axis));
-    BucketMember& member = members.back();
+    BucketMember& member = members.emplace_back();
+    member_form().read(item, mesh, member);
+    check_axis(item, member, mesh, axis);
     if (buckets.size() > 1) {
       if (!holds(member.name, bucket_word))
         item.member("name").fail(item.member("name").describe() + ", the same in each of several buckets",
@@ -84,7 +95,7 @@ class Shapes {
       patterns_.push_back(with_context(value.place(), [&] { return Pattern(key); }));
       if (!patterns_.back().captures().empty())
         value.fail("captures in \"" + key + "\"", "a name, or a pattern with * ? and sets only");
-      shapes_.push_back(parse_shape(value));
+      shapes_.push_back(shape_form().read(value, {}));
       places_.push_back(value);
     }
     is_used_.assign(patterns_.size(), false);
@@ -137,7 +148,7 @@ std::string parse_as(const Node& node, const std::vector<std::string>& buckets, 
 }
 
 std::vector<BucketMember> parse_object(const Node& node, const std::vector<std::string>& buckets, std::size_t which) {
-  node.check_keys({"as", "params", "like", "shapes"}, 2);
+  node.check_keys({"as", "params", "like", "shapes"}, {"as", "params"});
   const std::string as = replaced(parse_as(node.member("as"), buckets, which), bucket_word, buckets[which]);
   std::optional<std::string> like;
   if (const auto found = node.find("like")) {
@@ -167,7 +178,42 @@ Node place_of(const Node& node, std::size_t number) {
   return node.is_list() ? node.item(number).member("name") : node.member("params").item(number);
 }
 
+constexpr std::string_view as_schema =
+    R"("$ref": {"name": "as", "schema": {)"
+    R"("description": "What a member is called: {param} is one of \"params\", {bucket} the bucket's name.", )"
+    R"("type": "string", )"
+    R"("pattern": "^([^{}\\u0000]|\\{bucket\\})*\\{param\\}([^{}\\u0000]|\\{bucket\\}|\\{param\\})*$"}})";
+
+/// Of members as an object, which are written as a list.
+std::string members_object_schema() {
+  const std::string as(as_schema);
+  return R"("$ref": {"name": "members", "schema": {"description": "One member for each of \"params\", in this order.", )"
+         R"("type": "object", "properties": {"as": {"description": "One template, or one for each name of the bucket.", )"
+         R"("anyOf": [{)" +
+         as + "}, {" + list_schema(as, R"("minItems": 1)") + "}]}, \"like\": {" +
+         described("The parameter whose shape and keys a member borrows.", as) + "}, \"params\": {" +
+         list_schema(text().schema, R"("minItems": 1, "uniqueItems": true)") + "}, \"shapes\": {" +
+         described("Shapes by names or patterns of \"params\", where \"like\" does not tell them.",
+                   R"("type": "object", "propertyNames": {)" + glob().schema + R"(}, "additionalProperties": {)" +
+                       shape_form().schema + "}") +
+         R"(}}, "additionalProperties": false, "required": ["as", "params"], )"
+         R"("anyOf": [{"required": ["like"]}, {"required": ["shapes"]}]}})";
+}
+
 }  // namespace
+
+std::string members_schema() {
+  return R"("anyOf": [{)" +
+         list_schema(R"("$ref": {"name": "member", "schema": {)" + member_form().schema() + "}}", R"("minItems": 1)") +
+         "}, {" + members_object_schema() + "}]";
+}
+
+std::string members_of(const Bucket& bucket, const Mesh& mesh) {
+  return listed(bucket.members, [&](const BucketMember& member) {
+    if (member.like) return member_form().write(member, mesh);
+    return member_form().write({member.name, {}, member.keys.plain()}, mesh);
+  });
+}
 
 std::vector<BucketMember> parse_members(const Node& node, const Mesh& mesh, Axis axis,
                                         const std::vector<std::string>& buckets, std::size_t which) {

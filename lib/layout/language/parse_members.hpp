@@ -12,5 +12,7 @@ namespace ckpt::parsing {
 /// object with a template for their names. Each member has a shape or a `like`, and a distinct name.
 std::vector<BucketMember> parse_members(const Node& node, const Mesh& mesh, Axis axis,
                                         const std::vector<std::string>& buckets, std::size_t which);
+std::string members_of(const Bucket& bucket, const Mesh& mesh);
+std::string members_schema();
 
 }  // namespace ckpt::parsing

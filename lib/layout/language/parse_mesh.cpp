@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <set>
 
+#include "layout/language/form.hpp"
 #include "layout/language/parse_sections.hpp"
+#include "layout/language/rule_json.hpp"
 
 namespace ckpt::parsing {
 
@@ -21,7 +23,7 @@ bool is_axis_name(const std::string& name) {
          });
 }
 
-std::vector<std::string> parse_axes(const Node& node) {
+std::vector<std::string> parse_axes(const Node& node, const Mesh& /*mesh*/) {
   std::vector<std::string> axes;
   for (const auto& item : node.items()) {
     auto name = item.text();
@@ -35,7 +37,19 @@ std::vector<std::string> parse_axes(const Node& node) {
   return axes;
 }
 
-std::vector<std::uint64_t> parse_cards(const Node& node, std::uint64_t size) {
+std::vector<std::uint64_t> parse_sizes(const Node& node, const Mesh& mesh) {
+  auto sizes = node.numbers(1);
+  if (sizes.size() != mesh.axes.size())
+    node.fail(std::to_string(sizes.size()) + " sizes", std::to_string(mesh.axes.size()) + ", one for each axis");
+  const auto size = product(sizes);
+  if (!size || *size > max_cards)
+    node.fail(size ? std::to_string(*size) + " cards" : "a mesh of 2^64 cards or more",
+              "at most " + std::to_string(max_cards) + " cards");
+  return sizes;
+}
+
+std::vector<std::uint64_t> parse_cards(const Node& node, const Mesh& mesh) {
+  const std::uint64_t size = mesh.size();
   auto cards = node.numbers();
   if (cards.size() != size)
     node.fail(std::to_string(cards.size()) + " cards", std::to_string(size) + ", one for each position of the mesh");
@@ -49,20 +63,38 @@ std::vector<std::uint64_t> parse_cards(const Node& node, std::uint64_t size) {
 
 }  // namespace
 
-Mesh parse_mesh(const Node& node) {
-  node.check_keys({"axes", "shape", "cards"}, 2);
-  Mesh mesh;
-  mesh.axes = parse_axes(node.member("axes"));
-  const auto shape = node.member("shape");
-  mesh.shape = shape.numbers(1);
-  if (mesh.shape.size() != mesh.axes.size())
-    shape.fail(std::to_string(mesh.shape.size()) + " sizes", std::to_string(mesh.axes.size()) + ", one for each axis");
-  const auto size = product(mesh.shape);
-  if (!size || *size > max_cards)
-    shape.fail(size ? std::to_string(*size) + " cards" : "a mesh of 2^64 cards or more",
-               "at most " + std::to_string(max_cards) + " cards");
-  if (const auto cards = node.find("cards")) mesh.cards = parse_cards(*cards, *size);
-  return mesh;
+const Form<Mesh>& mesh_form() {
+  static const Form<Mesh> form = [] {
+    // Sizes and cards are checked against the keys before them: the mesh that is being read.
+    const Form<std::vector<std::string>> axes{
+        list_schema(axis().schema, R"("minItems": 1, "maxItems": 32, "uniqueItems": true)"), parse_axes,
+        list_of(text()).write};
+    Form<std::vector<std::uint64_t>> shape = numbers(R"("minItems": 1, "maxItems": 32)", number(1, max_cards));
+    Form<std::vector<std::uint64_t>> cards = numbers(R"("minItems": 1, "maxItems": 1048576, "uniqueItems": true)");
+    shape.read = parse_sizes;
+    cards.read = parse_cards;
+    const auto keys = ObjectForm<Mesh>()
+                          .required("axes", &Mesh::axes, axes, "Unique names.")
+                          .required("shape", &Mesh::shape, shape,
+                                    "The size of each axis; the product is the number of cards, at most 1048576.")
+                          .optional("cards", &Mesh::cards, cards, "The card id at each position; default 0 to N-1.");
+    auto whole = keys.form();
+    whole.read = [keys](const Node& node, const Mesh&) {
+      Mesh mesh;
+      keys.read(node, mesh, mesh);
+      return mesh;
+    };
+    return whole;
+  }();
+  return form;
 }
 
 }  // namespace ckpt::parsing
+
+namespace ckpt {
+
+std::string to_json(const Mesh& mesh) {
+  return parsing::mesh_form().write(mesh, mesh);
+}
+
+}  // namespace ckpt

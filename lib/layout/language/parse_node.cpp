@@ -16,15 +16,15 @@ using nlohmann::json;
 constexpr std::size_t max_shown = 60;
 constexpr std::size_t max_listed = 32;
 
-std::string json_string(const std::string& text) {
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 std::string plural(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace
+
+std::string json_string(std::string_view text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 void Node::fail(const std::string& found, const std::string& expected, const std::string& remedy) const {
   throw Error(Kind::layout, place(), {"found " + found, expected, remedy});
@@ -50,7 +50,7 @@ std::string Node::describe() const {
   return text.size() <= 2 * max_shown ? text : "a list of " + plural(value_->size(), "item");
 }
 
-void Node::check_keys(const std::vector<std::string>& allowed, std::size_t required) const {
+void Node::check_keys(const std::vector<std::string>& allowed, const std::vector<std::string>& required) const {
   if (!value_->is_object()) fail("an object");
   for (const auto& entry : value_->items()) {
     if (std::find(allowed.begin(), allowed.end(), entry.key()) != allowed.end()) continue;
@@ -59,11 +59,11 @@ void Node::check_keys(const std::vector<std::string>& allowed, std::size_t requi
     unknown.pointer_ = member(entry.key()).pointer_;
     unknown.fail_unlisted("the unknown key " + unknown.describe(), "", allowed);
   }
-  for (std::size_t i = 0; i < required; ++i)
-    if (!value_->contains(allowed[i])) fail("no key " + json_string(allowed[i]), "it, for it is required");
+  for (const auto& key : required)
+    if (!value_->contains(key)) fail("no key " + json_string(key), "it, for it is required");
 }
 
-std::optional<Node> Node::find(const char* key) const {
+std::optional<Node> Node::find(const std::string& key) const {
   if (!value_->contains(key)) return std::nullopt;
   return member(key);
 }

@@ -16,6 +16,9 @@
 
 namespace ckpt::parsing {
 
+/// Returns the text as a JSON string.
+std::string json_string(std::string_view text);
+
 /// A value of the document together with its place in it, so that every error contains a JSON pointer. It refers to the
 /// document and to the origin's name, which must outlive it.
 class Node {
@@ -38,10 +41,10 @@ class Node {
   /// Returns the value for a message: in full if it is short, otherwise its kind.
   std::string describe() const;
 
-  /// Throws unless it is an object with no other keys than these; the first `required` are mandatory.
-  void check_keys(const std::vector<std::string>& allowed, std::size_t required) const;
-  bool has(const char* key) const { return value_->contains(key); }
-  std::optional<Node> find(const char* key) const;
+  /// Throws unless it is an object with no other keys than these, and with the required ones.
+  void check_keys(const std::vector<std::string>& allowed, const std::vector<std::string>& required) const;
+  bool has(const std::string& key) const { return value_->contains(key); }
+  std::optional<Node> find(const std::string& key) const;
   Node member(const std::string& key) const;  ///< the key must exist
   std::vector<std::string> keys() const;      ///< throws unless it is an object
   Node item(std::size_t index) const;
@@ -70,6 +73,16 @@ class Node {
       allowed.emplace_back(word.text);
     }
     fail_unlisted(describe(), "", allowed);
+  }
+
+  /// Runs `work`; an error that it throws becomes one at this place.
+  template <class Work>
+  auto told(const Work& work) const {
+    try {
+      return work();
+    } catch (const Error& error) {
+      fail(error.text().found, error.text().expected, error.text().remedy);
+    }
   }
 
  private:

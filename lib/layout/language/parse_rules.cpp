@@ -1,6 +1,7 @@
 #include <string>
 #include <utility>
 
+#include "layout/language/form.hpp"
 #include "layout/language/parse_keys.hpp"
 #include "layout/language/parse_sections.hpp"
 #include "layout/names/card_words.hpp"
@@ -9,16 +10,23 @@ namespace ckpt::parsing {
 
 namespace {
 
+// A pattern whose only open parts are captures, and one that may have coordinates of the card, too.
+constexpr std::string_view filled_schema =
+    R"("$ref": {"name": "filled", "schema": {"description": "A pattern whose only open parts are captures: {x}.", )"
+    R"("type": "string", "maxLength": 4096, "pattern": "^([^*?\\[{\\u0000]|\\{[A-Za-z0-9_]+\\}|\\[[^\\u0000]\\])+$"}})";
+constexpr std::string_view stored_schema =
+    R"("description": "A pattern whose only open parts are captures and coordinates of the card: {x}, {card}, {tp:02}.", )"
+    R"("type": "string", "maxLength": 4096, )"
+    R"("pattern": "^([^*?\\[{\\u0000]|\\{[A-Za-z_0-9][A-Za-z0-9_.-]*(:0([1-9]|1[0-9]|20))?\\}|\\[[^\\u0000]\\])+$")";
+
+/// Boxes replace all keys that cut.
+constexpr std::string_view boxes_conditions =
+    R"("dependentRequired": {"grid": ["boxes"]}, "if": {"required": ["boxes"]}, "then": {"not": {"anyOf": [)"
+    R"({"required": ["split"]}, {"required": ["uneven"]}, {"required": ["sizes"]}, {"required": ["parts"]}, )"
+    R"({"required": ["pad"]}, {"required": ["flat"]}, {"required": ["at"]}]}})";
+
 std::string braced(const std::string& capture) {
   return "{" + capture + "}";
-}
-
-std::vector<Pattern> parse_names(const Node& node) {
-  if (!node.is_list()) return {node.pattern()};
-  std::vector<Pattern> names;
-  for (const auto& item : node.items()) names.push_back(item.pattern());
-  if (names.empty()) node.fail("a name, or a list of names that is not empty");
-  return names;
 }
 
 /// Parses the name of another parameter, which consists of captures of the rule's names. `what`: the purpose of that
@@ -52,58 +60,84 @@ std::string words_of(const Mesh& mesh) {
   return words;
 }
 
-Rename parse_rename(const Node& item, const Mesh& mesh) {
-  const Pattern name = item.member("name").pattern();
-  const Node stored = item.member("stored");
+/// The name of another parameter, for example `like`.
+ObjectForm<Rule>::Key other_key(const char* name, std::optional<Pattern> Rule::*member, const char* purpose,
+                                std::string_view says) {
+  return {name, false, described(says, std::string(filled_schema)),
+          [=](const Node& node, const Mesh&, Rule& rule) { rule.*member = parse_other(node, rule.names, purpose); },
+          [=](const Rule& rule, const Mesh&) { return rule.*member ? json_string((rule.*member)->text()) : ""; }};
+}
+
+void parse_stored(const Node& node, const Mesh& mesh, Rename& rename) {
   const auto of_card =
-      with_context(stored.place(), [&] { return CardPattern::parse(stored.text(), mesh, name.captures()); });
-  if (of_card) return {of_card->alike(), name, stored.text()};
-  return {stored.pattern(), name};
+      with_context(node.place(), [&] { return CardPattern::parse(node.text(), mesh, rename.name.captures()); });
+  rename.stored = of_card ? of_card->alike() : node.pattern();
+  if (of_card) rename.of_card = node.text();
+}
+
+void check_rename(const Node& item, const Mesh& mesh, Rename& rename) {
+  parse_stored(item.member("stored"), mesh, rename);
+  for (const bool is_stored : {true, false}) {
+    const auto& pattern = is_stored ? rename.stored : rename.name;
+    const auto& other = is_stored ? rename.name : rename.stored;
+    const auto place = item.member(is_stored ? "stored" : "name");
+    if (pattern.has_wildcard())
+      place.fail(place.describe() + " with a wildcard", "captures only, for a name must be made from either side",
+                 "write {x} in both instead of *");
+    const auto capture = unshared(pattern, other);
+    if (!capture.empty())
+      place.fail("the capture " + braced(capture) + ", which \"" + other.text() + "\" has not",
+                 "the same captures on both sides",
+                 is_stored ? "in it alone may stand coordinates of the card, whose name it is: " + words_of(mesh) : "");
+  }
 }
 
 }  // namespace
 
-std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh) {
-  std::vector<Rule> rules;
-  for (const auto& item : node.items()) {
-    item.check_keys({"name", "split", "uneven", "sizes", "parts", "pad", "flat", "shape", "permute", "at", "boxes",
-                     "grid", "like", "equals", "replicas"},
-                    1);
-    Rule rule;
-    rule.names = parse_names(item.member("name"));
-    if (const auto like = item.find("like")) rule.like = parse_other(*like, rule.names, "whose rule is borrowed");
-    if (const auto equals = item.find("equals"))
-      rule.equals = parse_other(*equals, rule.names, "which has the same values");
-    rule.keys = parse_keys(item, mesh, rule.like.has_value());
-    rules.push_back(std::move(rule));
-  }
-  check_like_cycles(node, rules);
-  return rules;
+const Form<std::vector<Rule>>& rules_form() {
+  static const auto form = [] {
+    ObjectForm<Rule> keys;
+    keys.required("name", &Rule::names,
+                  one_or_list(glob(), "a name, or a list of names that is not empty", R"("minItems": 1)"));
+    keys.take(&Rule::keys, keys_form(),
+              {"split", "uneven", "sizes", "parts", "pad", "flat", "shape", "permute", "at", "boxes", "grid"});
+    keys.add(other_key("like", &Rule::like, "whose rule is borrowed",
+                       "Use the rule of another logical name, with captures filled in."));
+    keys.add(other_key("equals", &Rule::equals, "which has the same values",
+                       "The parameter that has the same values, rounded to its dtype: compared as replicas are."));
+    keys.take(&Rule::keys, keys_form(), {"replicas"});
+    keys.checked([](const Node& node, const Mesh& mesh,
+                    Rule& rule) { check_keys(node, mesh, rule.keys, rule.like.has_value()); },
+                 boxes_conditions);
+    // Keys with their default values mean something only where others are borrowed, which they override.
+    const auto write = [keys](const Rule& rule, const Mesh& mesh) {
+      return rule.like ? keys.write(rule, mesh) : keys.write({rule.names, rule.keys.plain(), {}, rule.equals}, mesh);
+    };
+    const auto whole = keys.form().named("rule");
+    return Form<std::vector<Rule>>{list_schema(whole.schema),
+                                   [read = list_of(whole).read](const Node& node, const Mesh& mesh) {
+                                     auto rules = read(node, mesh);
+                                     check_like_cycles(node, rules);
+                                     return rules;
+                                   },
+                                   [write](const std::vector<Rule>& rules, const Mesh& mesh) {
+                                     return lines(rules, [&](const Rule& rule) { return write(rule, mesh); });
+                                   }};
+  }();
+  return form;
 }
 
-std::vector<Rename> parse_renames(const Node& node, const Mesh& mesh) {
-  std::vector<Rename> renames;
-  for (const auto& item : node.items()) {
-    item.check_keys({"stored", "name"}, 2);
-    const Rename rename = parse_rename(item, mesh);
-    for (const auto* key : {"stored", "name"}) {
-      const auto& pattern = key == std::string("stored") ? rename.stored : rename.name;
-      const auto& other = key == std::string("stored") ? rename.name : rename.stored;
-      const auto place = item.member(key);
-      if (pattern.has_wildcard())
-        place.fail(place.describe() + " with a wildcard", "captures only, for a name must be made from either side",
-                   "write {x} in both instead of *");
-      const auto capture = unshared(pattern, other);
-      if (!capture.empty())
-        place.fail("the capture " + braced(capture) + ", which \"" + other.text() + "\" has not",
-                   "the same captures on both sides",
-                   key == std::string("stored")
-                       ? "in it alone may stand coordinates of the card, whose name it is: " + words_of(mesh)
-                       : "");
-    }
-    renames.push_back(rename);
-  }
-  return renames;
+const Form<std::vector<Rename>>& renames_form() {
+  static const auto form = lines_of(
+      ObjectForm<Rename>()
+          .add({"stored", true, std::string(stored_schema), [](const Node&, const Mesh&, Rename&) {},
+                [](const Rename& rename, const Mesh&) {
+                  return json_string(rename.of_card.empty() ? rename.stored.text() : rename.of_card);
+                }})
+          .required("name", &Rename::name, Form<Pattern>{std::string(filled_schema), glob().read, glob().write})
+          .checked(check_rename)
+          .form());
+  return form;
 }
 
 }  // namespace ckpt::parsing

@@ -1,27 +1,34 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
+#include "layout/language/form.hpp"
 #include "layout/language/layout.hpp"
-#include "layout/language/parse_node.hpp"
 
 namespace ckpt::parsing {
 
-// One function for each top-level key of a layout; the result is well formed and consistent in itself.
-Mesh parse_mesh(const Node& node);
-CardFiles parse_files(const Node& node, const Mesh& mesh);
-std::vector<Rule> parse_rules(const Node& node, const Mesh& mesh);
-std::vector<Rename> parse_renames(const Node& node, const Mesh& mesh);
+// The values of a layout's top-level keys, or of the items of their lists; what is read is consistent in itself.
+const Form<Mesh>& mesh_form();
+const Form<CardFiles>& files_form();
+const Form<std::vector<Rule>>& rules_form();
+const Form<std::vector<Rename>>& renames_form();
+const Form<IndexRule>& index_form();
+const Form<std::vector<Bucket>>& buckets_form();
+const Form<std::vector<KeyedTable>>& tables_form();
+/// A table of "format": "paddle-text".
+const Form<KeyedTable>& text_table_form();
+
+// Keys that all tables have. The words of `filters` are read last, by read_filters: they name the table's fields.
+ObjectForm<KeyedTable>::Key table_axis_key(std::string_view says);
+ObjectForm<KeyedTable>::Key table_place_key(std::string_view says, const std::string& schema);
+ObjectForm<KeyedTable>::Key table_filters_key();
+void read_filters(const Node& table_node, KeyedTable& table);
+
 /// Records in the entries of `files` which coordinates occur in the names of arrays. Refuses such names beside tables.
 void note_card_names(const Node& root, Layout& layout);
-std::vector<IndexRule> parse_indices(const Node& node, const Mesh& mesh);
-std::vector<Bucket> parse_buckets(const Node& node, const Mesh& mesh);
-std::vector<KeyedTable> parse_tables(const Node& node, const Mesh& mesh);
-/// Parses the keys of "format": "paddle-text", for a table whose name and place are known.
-void parse_paddle_text(const Node& node, std::uint64_t servers, KeyedTable& table);
 /// Refuses keys that apply only to files of datasets if there are text tables. `root` is the layout.
 void check_paddle_text(const Node& root, const std::vector<KeyedTable>& tables);
-
 /// Refuses cycles of `like`, as far as the rules alone show them: others appear only with the names of a checkpoint.
 /// `node` is the list of the rules.
 void check_like_cycles(const Node& node, const std::vector<Rule>& rules);

@@ -6,8 +6,7 @@
 
 namespace ckpt {
 
-/// Returns the keys of a rule as JSON on one line, as to_json(layout) writes them: {"split": ["tp"]}. Equal texts mean
-/// equal keys.
+/// Returns the keys of a rule as JSON on one line, as to_json(layout) writes them: {"split": ["tp"]}.
 std::string to_json(const Keys& keys, const Mesh& mesh);
 
 /// Returns an entry of `indices` as JSON on one line.

@@ -27,10 +27,8 @@ std::uint64_t CardFiles::count(const Mesh& mesh, std::size_t entry) const {
 }
 
 bool CardFiles::is_default() const {
-  const FileEntry usual;
   const FileEntry& first = entries_.front();
-  return entries_.size() == 1 && first.prefix.empty() && first.group.empty() && first.path.by_card() == nullptr &&
-         first.path.text() == usual.path.text();
+  return entries_.size() == 1 && first.prefix.empty() && first.group.empty() && first.path == FileTemplate();
 }
 
 std::vector<CardFiles::File> CardFiles::files(const Mesh& mesh) const {

@@ -20,6 +20,8 @@ struct FileEntry {
                            ///< prefix
   /// The axes, ascending, whose coordinates occur in names of its arrays (CardNames); cards use them to find their own.
   std::vector<std::size_t> apart = {};
+
+  friend bool operator==(const FileEntry&, const FileEntry&) = default;
 };
 
 /// The `files` of a layout: which files the cards have. A file is an entry at a position whose coordinate is 0 on every
@@ -83,6 +85,8 @@ class CardFiles {
     File second;
   };
   std::optional<Collision> collision(const Mesh& mesh) const;
+
+  friend bool operator==(const CardFiles&, const CardFiles&) = default;
 
  private:
   std::vector<FileEntry> entries_;

@@ -90,7 +90,7 @@ FileTemplate::FileTemplate(ByCard paths, const Mesh& mesh) {
   if (paths.size() != mesh.size())
     fail(std::to_string(paths.size()) + " paths", std::to_string(mesh.size()) + ", one for each card of the mesh");
   text_ = paths.begin()->second;
-  by_card_ = std::make_shared<const ByCard>(std::move(paths));
+  by_card_ = std::move(paths);
 }
 
 /// Parses the placeholder whose { is at `open`; returns the position after its }.

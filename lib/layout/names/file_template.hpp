@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "layout/language/mesh.hpp"
 
 namespace ckpt {
@@ -44,6 +44,10 @@ class FileTemplate {
   /// is followed by a digit.
   bool is_decodable() const noexcept;
 
+  friend bool operator==(const FileTemplate& a, const FileTemplate& b) {
+    return a.text_ == b.text_ && a.by_card_ == b.by_card_;
+  }
+
  private:
   struct Piece {
     enum class What { nothing, card, axis };
@@ -57,7 +61,7 @@ class FileTemplate {
 
   std::string text_;
   std::vector<Piece> pieces_;
-  std::shared_ptr<const ByCard> by_card_;
+  Shared<ByCard> by_card_;
 };
 
 }  // namespace ckpt

@@ -27,6 +27,8 @@ class Pattern {
   explicit Pattern(std::string text, const std::set<std::string>& numeric = {});
 
   const std::string& text() const noexcept { return text_; }
+  /// Compares the texts: patterns in the same place have the same numeric captures.
+  friend bool operator==(const Pattern& a, const Pattern& b) noexcept { return a.text_ == b.text_; }
   const std::set<std::string>& captures() const noexcept { return captures_; }
 
   /// Returns whether it has a wildcard that is not captured, so that captures alone do not determine a name.

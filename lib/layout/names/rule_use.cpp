@@ -114,10 +114,10 @@ bool is_for_tables_alone(const Layout& layout, const Rule& rule, const std::vect
 }
 
 /// Returns whether a rule only lets the copies of one name differ, which may be an attribute's (check_one_step).
-bool may_be_for_attribute(const Rule& rule, const Mesh& mesh) {
+bool may_be_for_attribute(const Rule& rule) {
   Keys keys;
   keys.replicas = Replicas::first;
-  return !rule.like && !rule.equals && to_json(rule.keys, mesh) == to_json(keys, mesh) &&
+  return !rule.like && !rule.equals && rule.keys.plain() == keys &&
          std::all_of(rule.names.begin(), rule.names.end(), [](const Pattern& name) { return name.is_plain(); });
 }
 
@@ -232,7 +232,7 @@ std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) 
       warning += taken;
     } else {
       const auto close = nearly_matched(pattern, groups);
-      if (close.empty() && may_be_for_attribute(layout_.parameters[r], layout_.mesh)) continue;
+      if (close.empty() && may_be_for_attribute(layout_.parameters[r])) continue;
       warning += "matches no parameter" + (close.empty() ? "" : "; nearest names: " + join(close));
     }
     warnings.push_back(std::move(warning));

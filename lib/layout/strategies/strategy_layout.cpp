@@ -81,7 +81,8 @@ class StrategyLayout {
     add_state_rule();
     add_rules();
     layout_.files = CardFiles({FileEntry{FileTemplate(files_of_ranks, layout_.mesh), ""}});
-    return parse_layout(to_json(layout_), origin_);  // runs all checks of the parser
+    layout_.origin = origin_;
+    return checked(layout_);
   }
 
  private:
@@ -221,18 +222,17 @@ class StrategyLayout {
     return std::vector<std::uint64_t>(parameter.shape->begin(), parameter.shape->end());
   }
 
-  std::shared_ptr<const Boxes> boxes_of(const std::string& name, const Placed& placed,
-                                        const std::vector<std::uint64_t>& grid) const {
+  Boxes boxes_of(const std::string& name, const Placed& placed, const std::vector<std::uint64_t>& grid) const {
     const std::string object = origin_ + ": parameter '" + name + "'";
     if (!placed.strategy->sizes.empty() && placed.strategy->optimizer_shards > 1)
       throw Error(Kind::layout, object,
                   {"its uneven pieces are cut again over replicas", "opt_weight_shard_size beside even ones alone",
                    "write a layout that says in \"boxes\" what each card holds of it"});
-    auto boxes = std::make_shared<Boxes>();
+    Boxes boxes;
     const auto of_stage = strategy::boxes_of(*placed.strategy, grid);
     for (const std::uint64_t stage : placed.stages)
       for (std::uint64_t device = 0; device < devices_; ++device)
-        boxes->emplace(stage * devices_ + device, of_stage[device]);
+        boxes.emplace(stage * devices_ + device, of_stage[device]);
     return boxes;
   }
 

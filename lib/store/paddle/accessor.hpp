@@ -18,6 +18,8 @@ struct Accessor {
   std::uint64_t embedx_dim = 0;  ///< ctr_dymf: the largest; each row contains its own
   SgdRule embed_rule = SgdRule::naive;
   SgdRule embedx_rule = SgdRule::naive;
+
+  friend bool operator==(const Accessor&, const Accessor&) = default;
 };
 
 /// Parse "SparseAccessor" and "SparseAdaGradSGDRule". They throw layout, listing the valid names.

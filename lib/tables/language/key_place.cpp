@@ -45,7 +45,8 @@ Divisor::Divisor(std::uint64_t by) : by_(by) {
   second_shift_ = bits == 0 ? 0 : bits - 1;
 }
 
-KeyPlace::KeyPlace(const std::vector<PlaceStep>& steps, std::uint64_t servers) : servers_(servers) {
+KeyPlace::KeyPlace(const std::vector<PlaceStep>& steps, std::uint64_t servers, const RefuseStep& refuse_step)
+    : servers_(servers), refuse_(&refuse_step) {
   for (index_ = 0; index_ < steps.size(); ++index_) add(steps[index_], index_);
   index_ = steps.empty() ? 0 : steps.size() - 1;
   const std::string most = "a last step whose values are below the " + std::to_string(servers) + " servers";
@@ -53,9 +54,11 @@ KeyPlace::KeyPlace(const std::vector<PlaceStep>& steps, std::uint64_t servers) :
   if (!range_) refuse("values without a bound", most, "end with {\"mod\": \"servers\"} or \"blocks\"");
   if (*range_ > servers_)
     refuse("values up to " + std::to_string(*range_ - 1), most, "end with {\"mod\": \"servers\"} or \"blocks\"");
+  refuse_ = nullptr;
 }
 
 void KeyPlace::refuse(const std::string& found, const std::string& expected, const std::string& remedy) const {
+  if (*refuse_) (*refuse_)(index_, {found, expected, remedy});
   throw Error(Kind::layout, std::to_string(index_), {found, expected, remedy});
 }
 

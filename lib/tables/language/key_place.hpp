@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "tables/language/keyed_table.hpp"
 
 namespace ckpt {
@@ -38,9 +40,11 @@ class KeyPlace {
   /// The result for a value without a server: a key beyond `rows`, or one whose remainder is negative.
   static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 
-  /// Throws layout, naming the step by its index in the object, if the steps do not fit together, or if their last
-  /// value may not be below `servers`.
-  KeyPlace(const std::vector<PlaceStep>& steps, std::uint64_t servers);
+  /// Throws in the words of the caller.
+  using RefuseStep = std::function<void(std::size_t step, const Error::Text& why)>;
+  /// Refuses steps that do not fit together, or whose last value may not be below `servers`: as an error of the layout
+  /// whose object is the step's index, unless the caller knows the step's place.
+  KeyPlace(const std::vector<PlaceStep>& steps, std::uint64_t servers, const RefuseStep& refuse = {});
 
   /// Returns the field of a row that determines its place instead of its key; empty: the key does.
   const std::string& field() const noexcept { return field_; }
@@ -77,6 +81,7 @@ class KeyPlace {
   std::vector<Step> steps_;
   std::optional<std::uint64_t> shards_;
   // While the steps are checked:
+  const RefuseStep* refuse_ = nullptr;
   std::size_t index_ = 0;
   std::optional<std::uint64_t> range_;  // bound of the values; nothing: unbounded
   Signedness sign_ = Signedness::none;

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "layout/language/uneven.hpp"
 #include "layout/names/pattern.hpp"
-#include "store/paddle/accessor.hpp"
 
 namespace ckpt {
 
@@ -25,36 +25,37 @@ enum class RowOrder { source, shard };
 namespace place_step {
 struct Mod {
   std::uint64_t by = 0;  ///< 0: the number of servers
+  friend bool operator==(const Mod&, const Mod&) = default;
 };
 struct Blocks {
   Uneven uneven = Uneven::exact;
+  friend bool operator==(const Blocks&, const Blocks&) = default;
 };
 struct Rows {
   std::uint64_t count = 0;
+  friend bool operator==(const Rows&, const Rows&) = default;
 };
 struct AsSigned {
   Signedness how = Signedness::none;
+  friend bool operator==(const AsSigned&, const AsSigned&) = default;
 };
 struct Mask {
   std::uint64_t bits = 0;
+  friend bool operator==(const Mask&, const Mask&) = default;
 };
 struct Field {
   std::string name;
+  friend bool operator==(const Field&, const Field&) = default;
 };
 struct Hash {
   KeyHash function = KeyHash::splitmix64;
+  friend bool operator==(const Hash&, const Hash&) = default;
 };
 }  // namespace place_step
 using PlaceStep = std::variant<place_step::Mod, place_step::Blocks, place_step::Rows, place_step::AsSigned,
                                place_step::Mask, place_step::Field, place_step::Hash>;
 
-/// A table in Paddle's text format (layout-spec: `format`): one file for each shard, on the shard's server.
-struct PaddleText {
-  std::string directory;  ///< directory of its files within the checkpoint: "000"
-  bool is_gzip = false;   ///< whether to compress on writing; on reading, the files' names decide
-  Accessor accessor;
-  std::uint64_t shards = 1;  ///< Paddle's shard_num
-};
+struct PaddleText;  // in paddle_tables.hpp
 
 /// Tables whose keys determine the servers of their rows (layout-spec: `tables`).
 struct KeyedTable {
@@ -69,16 +70,19 @@ struct KeyedTable {
   std::string deleted;  ///< the dataset of keys to delete from older layers, with {name}; empty: none
   std::map<std::string, std::vector<std::string>> fields;  ///< the columns of a dataset, by the dataset's name with
                                                            ///< {name}
-  std::optional<PaddleText> text;  ///< nothing: the files have datasets as in `keys`, `rows` and `fields`
+  Shared<PaddleText> text;  ///< nothing: the files have datasets as in `keys`, `rows` and `fields`
   /// How a table from text is read: by shard, in the files of the first positions of the whole mesh, regardless of
   /// `axis`.
   struct Shards {
     std::uint64_t count = 1;
     std::uint64_t servers = 1;  ///< number of servers that have them, in blocks (`ceil`)
+    friend bool operator==(const Shards&, const Shards&) = default;
   };
   std::optional<Shards> by_shard;
   std::map<std::string, std::string>
       filters;  ///< conditions of fields (RowCondition), by the word that stands for each
+
+  bool operator==(const KeyedTable& other) const;
 };
 
 }  // namespace ckpt

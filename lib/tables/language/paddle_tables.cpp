@@ -8,16 +8,18 @@
 
 namespace ckpt {
 
+bool KeyedTable::operator==(const KeyedTable& other) const = default;
+
 bool has_paddle_text(const Layout& layout) {
   return std::any_of(layout.tables.begin(), layout.tables.end(),
-                     [](const KeyedTable& table) { return table.text.has_value(); });
+                     [](const KeyedTable& table) { return bool(table.text); });
 }
 
 bool is_text_alone(const Layout& layout) {
   return has_paddle_text(layout) && layout.parameters.empty() && layout.buckets.empty() &&
          layout.otherwise == Default::error &&
          std::all_of(layout.tables.begin(), layout.tables.end(),
-                     [](const KeyedTable& table) { return table.text.has_value(); });
+                     [](const KeyedTable& table) { return bool(table.text); });
 }
 
 std::string shard_file_template(const PaddleText& text) {

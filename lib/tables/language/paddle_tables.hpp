@@ -5,8 +5,19 @@
 #include <vector>
 
 #include "layout/language/layout.hpp"
+#include "store/paddle/accessor.hpp"
 
 namespace ckpt {
+
+/// A table in Paddle's text format (layout-spec: `format`): one file for each shard, on the shard's server.
+struct PaddleText {
+  std::string directory;  ///< directory of its files within the checkpoint: "000"
+  bool is_gzip = false;   ///< whether to compress on writing; on reading, the files' names decide
+  Accessor accessor;
+  std::uint64_t shards = 1;  ///< Paddle's shard_num
+
+  friend bool operator==(const PaddleText&, const PaddleText&) = default;
+};
 
 /// Returns whether any of a layout's tables is in Paddle's text format.
 bool has_paddle_text(const Layout& layout);

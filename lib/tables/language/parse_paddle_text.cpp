@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <set>
 
+#include "layout/language/form.hpp"
 #include "layout/language/parse_sections.hpp"
 #include "tables/language/paddle_tables.hpp"
 #include "tables/language/table_rows.hpp"
@@ -37,29 +38,32 @@ void parse_shard_files(const Node& node, PaddleText& text) {
               "with .gz at its end, files are written compressed");
 }
 
-/// Reports an error of the accessor's parser at the node.
-template <class Work>
-auto told_at(const Node& node, const Work& work) {
-  try {
-    return work();
-  } catch (const Error& error) {
-    node.fail(error.text().found, error.text().expected, error.text().remedy);
-  }
+/// One of Paddle's own names.
+template <class Value>
+Form<Value> paddle_name(std::string schema, Value (*value_of)(std::string_view)) {
+  return {std::move(schema),
+          [=](const Node& node, const Mesh&) { return node.told([&] { return value_of(node.text()); }); },
+          [](const Value& value, const Mesh&) { return json_string(name_of(value)); }};
 }
 
-Accessor parse_accessor(const Node& node) {
-  node.check_keys({"class", "embedx_dim", "embed_rule", "embedx_rule"}, 4);
-  const auto known = [&](const char* key, const auto& value_of) {
-    const Node said = node.member(key);
-    return told_at(said, [&] { return value_of(said.text()); });
-  };
-  Accessor accessor;
-  accessor.kind = known("class", accessor_class);
-  accessor.embedx_dim = node.member("embedx_dim").number(1);
-  accessor.embed_rule = known("embed_rule", sgd_rule);
-  accessor.embedx_rule = known("embedx_rule", sgd_rule);
-  told_at(node, [&] { return RowFields(accessor); });
-  return accessor;
+const Form<Accessor>& accessor_form() {
+  static const auto rule = paddle_name(R"("enum": ["SparseNaiveSGDRule", "SparseAdaGradSGDRule", "StdAdaGradSGDRule", )"
+                                       R"("SparseAdamSGDRule", "SparseSharedAdamSGDRule"])",
+                                       sgd_rule)
+                               .named("paddle_rule");
+  static const auto form =
+      ObjectForm<Accessor>()
+          .required(
+              "class", &Accessor::kind,
+              paddle_name(R"("enum": ["CtrCommonAccessor", "SparseAccessor", "CtrDoubleAccessor", "CtrDymfAccessor"])",
+                          accessor_class))
+          .required("embedx_dim", &Accessor::embedx_dim, positive())
+          .required("embed_rule", &Accessor::embed_rule, rule)
+          .required("embedx_rule", &Accessor::embedx_rule, rule)
+          .checked(
+              [](const Node& node, const Mesh&, Accessor& accessor) { node.told([&] { return RowFields(accessor); }); })
+          .form();
+  return form;
 }
 
 /// Returns shard_num from a place like that of Paddle's servers: a file is one shard, and lies on its server.
@@ -76,18 +80,15 @@ std::uint64_t parse_shards(const Node& node, const KeyedTable& table) {
   return mod->by;
 }
 
-}  // namespace
-
-void parse_paddle_text(const Node& node, std::uint64_t servers, KeyedTable& table) {
-  node.member("format").word(text_format_words);
+void check_text_table(const Node& node, const Mesh& mesh, KeyedTable& table) {
   if (!table.name.is_plain())
     node.member("name").fail(node.member("name").describe(), "one table's name",
                              "nothing in Paddle's files says another: give each table its own entry");
-  PaddleText& text = table.text.emplace();
+  PaddleText text;
   parse_shard_files(node.member("files"), text);
-  text.accessor = parse_accessor(node.member("accessor"));
+  text.accessor = accessor_form().read(node.member("accessor"), mesh);
   text.shards = parse_shards(node.member("place"), table);
-  if (servers > most_text_servers)
+  if (const std::uint64_t servers = mesh.shape[table.axis]; servers > most_text_servers)
     node.member("axis").fail(std::to_string(servers) + " servers", "at most " + std::to_string(most_text_servers),
                              "Paddle loads files in the order of their names, in which longer numbers stand elsewhere");
   table.keys = "{name}/keys";
@@ -95,6 +96,52 @@ void parse_paddle_text(const Node& node, std::uint64_t servers, KeyedTable& tabl
   table.order = RowOrder::shard;
   table.offsets = default_offsets;
   table.fields = {{"{name}/value", RowFields(text.accessor).always()}};
+  table.text = std::move(text);
+  read_filters(node, table);
+}
+
+constexpr std::string_view name_schema = R"("type": "string", "pattern": "^([^*?\\[{\\u0000]|\\[[^\\u0000]\\])+$")";
+constexpr std::string_view files_schema =
+    R"("type": "string", "pattern": "^[^/{}][^{}]*/part-\\{server:03\\}-\\{shard:05\\}(\\.gz)?$")";
+constexpr std::string_view place_schema =
+    R"("type": "array", "prefixItems": [{"type": "object", "properties": )"
+    R"({"mod": {"type": "integer", "minimum": 1, "maximum": 100000}}, "additionalProperties": false, )"
+    R"("required": ["mod"]}, {"const": {"blocks": "ceil"}}], "minItems": 2, "maxItems": 2)";
+
+}  // namespace
+
+const Form<KeyedTable>& text_table_form() {
+  static const auto form = [] {
+    const auto read_later = [](const Node&, const Mesh&, KeyedTable&) {};
+    return ObjectForm<KeyedTable>()
+        .required("name", &KeyedTable::name, Form<Pattern>{std::string(name_schema), glob().read, glob().write},
+                  "The table's own: nothing in the files says one.")
+        .add({"format", true,
+              described("A table in the text files of PaddlePaddle's parameter servers, a file for each shard.",
+                        word(text_format_words).schema),
+              [](const Node& node, const Mesh&, KeyedTable&) { node.word(text_format_words); },
+              [](const KeyedTable&, const Mesh&) { return json_string("paddle-text"); }})
+        .add({"files", true,
+              described(
+                  "A directory, one for each table, and in it Paddle's names; with .gz at the end they are written "
+                  "compressed.",
+                  std::string(files_schema)),
+              read_later,
+              [](const KeyedTable& table, const Mesh&) { return json_string(shard_file_template(*table.text)); }})
+        .add({"accessor", true,
+              described("What a line's numbers are, as the trainer's configuration has it.", accessor_form().schema),
+              read_later,
+              [](const KeyedTable& table, const Mesh& mesh) {
+                return accessor_form().write(table.text->accessor, mesh);
+              }})
+        .add(table_axis_key("The servers, at most 1,000; all other axes have size 1."))
+        .add(table_place_key(R"([{"mod": shard_num}, {"blocks": "ceil"}])", std::string(place_schema)))
+        .add(table_filters_key())
+        .checked(check_text_table)
+        .form()
+        .named("paddle_table");
+  }();
+  return form;
 }
 
 void check_paddle_text(const Node& root, const std::vector<KeyedTable>& tables) {

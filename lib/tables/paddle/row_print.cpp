@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "store/paddle/shard_file.hpp"
+#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -4,8 +4,6 @@
 #include <set>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
 #include "layout/names/literal.hpp"
@@ -61,10 +59,10 @@ Layout with_room(const Layout& layout, std::uint64_t shards) {
     throw Error(Kind::usage, layout.origin,
                 {"\"cards\" beside tables of Paddle's text", "cards that are numbered from 0",
                  "leave \"cards\" out, or give the text a job of its own"});
-  auto json = nlohmann::json::parse(to_json(rest));
-  json["mesh"]["axes"].insert(json["mesh"]["axes"].begin(), text_axis);
-  json["mesh"]["shape"].insert(json["mesh"]["shape"].begin(), ceil_div(shards, layout.mesh.size()));
-  return parse_layout(json.dump(), layout.origin);
+  Mesh mesh = layout.mesh;
+  mesh.axes.insert(mesh.axes.begin(), text_axis);
+  mesh.shape.insert(mesh.shape.begin(), ceil_div(shards, layout.mesh.size()));
+  return with_axes(rest, mesh);
 }
 
 /// The layout's own files, named by the servers' axis where they were named by card.

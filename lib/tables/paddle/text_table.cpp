@@ -9,6 +9,7 @@
 #include "io/posix_file.hpp"
 #include "processes/gather_all.hpp"
 #include "store/paddle/shard_files.hpp"
+#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -110,7 +110,7 @@ class MovedLines final : public TextPart {
   std::size_t text_tables() const {
     const auto& tables = means_.target.layout().tables;
     return static_cast<std::size_t>(
-        std::count_if(tables.begin(), tables.end(), [](const KeyedTable& table) { return table.text.has_value(); }));
+        std::count_if(tables.begin(), tables.end(), [](const KeyedTable& table) { return bool(table.text); }));
   }
 
   /// Throws unless lines have the same fields on both sides.

@@ -1,6 +1,7 @@
 #include "frameworks/module_layout.hpp"
 
 #include "catch.hpp"
+#include "layout/language/rule_json.hpp"
 #include "refused.hpp"
 #include "unit/frameworks/zero_fixture.hpp"
 
@@ -81,7 +82,10 @@ TEST_CASE("Of ZeRO-3 the keys of each weight have its whole shape") {
   states.buffers = {"seen"};
   const auto keys = [&](const std::string& rules) {
     const Layout layout = parsed(two, R"(, "parameters": [)" + rules + R"(], "default": "replicate")");
-    return keys_of_pieces(module_layout(layout), files, {states, states});
+    const auto of_pieces = keys_of_pieces(module_layout(layout), files, {states, states});
+    std::map<std::string, std::string> texts;
+    for (const auto& [name, of_piece] : of_pieces) texts[name] = to_json(of_piece, Mesh{{"dp", "tp"}, {3, 2}, {}});
+    return texts;
   };
   const auto found = keys(
       R"({"name": "up", "split": ["tp"], "parts": {"dim": 0, "count": 2}}, {"name": "down", "split": [null, "tp"]})");

@@ -60,7 +60,7 @@ Layout layout_of(const Files& files, bool is_of_pieces) {
                        4,
                        "",
                        1};
-  return parse_layout(zero_layout(names, small_model(), files.schemas()), "zero");
+  return checked(zero_layout(names, small_model(), files.schemas()));
 }
 
 std::string why_not(const Files& files) {
@@ -120,7 +120,7 @@ TEST_CASE("With the splits of the weights all of a model rank's files follows") 
   const ModuleLayout module = module_layout(splits);
   const Files files = slices();
   const TagFiles names{"step2", "step2/", "mp_rank_{tp:02}_model_states.pt", "x{dp}_{tp:02}.pt", false, 8, "tp", 2};
-  const Layout layout = parse_layout(zero_layout(names, small_model(), files.schemas(), &module), "zero");
+  const Layout layout = checked(zero_layout(names, small_model(), files.schemas(), &module));
   CHECK(layout.mesh.axes == std::vector<std::string>{"dp", "tp"});
   CHECK(layout.mesh.shape == std::vector<std::uint64_t>{4, 2});
   CHECK(layout.otherwise == Default::error);

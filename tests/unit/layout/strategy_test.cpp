@@ -144,7 +144,7 @@ TEST_CASE("JSON that flattens dimensions is read by the tensor's rank") {
 
 const Rule& boxed_rule(const Layout& layout) {
   const auto boxed = std::find_if(layout.parameters.begin(), layout.parameters.end(),
-                                  [](const Rule& rule) { return rule.keys.boxes != nullptr; });
+                                  [](const Rule& rule) { return rule.keys.boxes.get() != nullptr; });
   REQUIRE(boxed != layout.parameters.end());
   return *boxed;
 }
