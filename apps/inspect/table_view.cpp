@@ -8,10 +8,10 @@
 #include "base/checked.hpp"
 #include "base/text.hpp"
 #include "checkpoint/read_manifest.hpp"
+#include "layout/tables/table_json.hpp"
+#include "layout/tables/table_rows.hpp"
 #include "report/render.hpp"
 #include "report/table.hpp"
-#include "tables/language/table_json.hpp"
-#include "tables/language/table_rows.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt::cli {

@@ -13,6 +13,7 @@
 #include "checkpoint/look.hpp"
 #include "checkpoint/one_of_several.hpp"
 #include "checkpoint/read_catalogs.hpp"
+#include "checkpoint/shard_checkpoint.hpp"
 #include "checkpoint/surroundings.hpp"
 #include "checkpoint/without_layout.hpp"
 #include "frameworks/flat_parameters.hpp"
@@ -20,7 +21,6 @@
 #include "processes/gather_all.hpp"
 #include "store/dcp/dcp_directory.hpp"
 #include "store/stores.hpp"
-#include "tables/paddle/shard_checkpoint.hpp"
 
 namespace ckpt {
 

@@ -7,7 +7,7 @@
 #include "io/posix_file.hpp"
 #include "io/small_text.hpp"
 #include "layout/language/parse_json.hpp"
-#include "tables/language/paddle_tables.hpp"
+#include "layout/tables/paddle_tables.hpp"
 
 namespace ckpt {
 

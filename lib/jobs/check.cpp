@@ -19,10 +19,10 @@
 #include "jobs/types/resources.hpp"
 #include "layout/names/model_files.hpp"
 #include "layout/placement/resolve.hpp"
+#include "layout/tables/paddle_tables.hpp"
 #include "output/files_beside.hpp"
 #include "processes/gather_all.hpp"
 #include "tables/keyed/census.hpp"
-#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -7,7 +7,7 @@
 #include "base/limits.hpp"
 #include "jobs/summary.hpp"
 #include "jobs/types/progress.hpp"
-#include "tables/language/paddle_tables.hpp"
+#include "layout/tables/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -4,8 +4,8 @@
 
 #include "checkpoint/manifest.hpp"
 #include "layout/names/rule_name.hpp"
+#include "layout/tables/paddle_tables.hpp"
 #include "output/file_specs.hpp"
-#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

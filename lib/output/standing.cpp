@@ -14,9 +14,9 @@
 #include "io/small_text.hpp"
 #include "layout/language/parse_json.hpp"
 #include "layout/names/model_files.hpp"
+#include "layout/tables/paddle_tables.hpp"
 #include "output/files_beside.hpp"
 #include "store/stores.hpp"
-#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -12,7 +12,7 @@
 #include "layout/language/uneven.hpp"
 #include "layout/names/card_files.hpp"
 #include "layout/names/pattern.hpp"
-#include "tables/language/keyed_table.hpp"
+#include "layout/tables/keyed_table.hpp"
 #include "tensor/box.hpp"
 
 namespace ckpt {

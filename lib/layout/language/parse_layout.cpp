@@ -5,7 +5,7 @@
 #include "layout/language/parse_json.hpp"
 #include "layout/language/parse_sections.hpp"
 #include "layout/language/rule_json.hpp"
-#include "tables/language/paddle_tables.hpp"
+#include "layout/tables/paddle_tables.hpp"
 
 namespace ckpt {
 

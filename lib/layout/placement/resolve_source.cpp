@@ -16,7 +16,7 @@
 #include "layout/placement/resolve.hpp"
 #include "layout/placement/source_check.hpp"
 #include "layout/placement/state_shapes.hpp"
-#include "tables/language/table_rows.hpp"
+#include "layout/tables/table_rows.hpp"
 
 namespace ckpt {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/paddle/accessor.hpp"
+#include "layout/tables/accessor.hpp"
 #include "store/paddle/line_scan.hpp"
 
 namespace ckpt {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tables/language/table_json.hpp"
+#include "layout/tables/table_json.hpp"
 
 namespace ckpt {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "layout/tables/row_condition.hpp"
 #include "tables/keyed/stored_table.hpp"
-#include "tables/language/row_condition.hpp"
 
 namespace ckpt {
 

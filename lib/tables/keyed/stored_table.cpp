@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "base/interrupt.hpp"
+#include "layout/tables/table_rows.hpp"
 #include "processes/gather_all.hpp"
-#include "tables/language/table_rows.hpp"
 
 namespace ckpt {
 

@@ -12,9 +12,9 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "layout/placement/placement.hpp"
+#include "layout/tables/row_groups.hpp"
 #include "processes/communicator.hpp"
 #include "tables/keyed/row_sums.hpp"
-#include "tables/language/row_groups.hpp"
 
 namespace ckpt {
 

@@ -5,11 +5,11 @@
 #include <functional>
 #include <vector>
 
+#include "checkpoint/text_table.hpp"
 #include "exchange/traffic.hpp"
 #include "store/paddle/lines.hpp"
 #include "store/paddle/regroup.hpp"
 #include "tables/paddle/text_output.hpp"
-#include "tables/paddle/text_table.hpp"
 
 namespace ckpt {
 

@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "layout/tables/paddle_tables.hpp"
 #include "store/paddle/shard_file.hpp"
-#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

@@ -6,8 +6,8 @@
 #include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "checkpoint/read_manifest.hpp"
-#include "tables/language/paddle_tables.hpp"
-#include "tables/paddle/text_table.hpp"
+#include "checkpoint/text_table.hpp"
+#include "layout/tables/paddle_tables.hpp"
 #include "tables/phase/table_layers.hpp"
 #include "tables/phase/text_part.hpp"
 

@@ -8,7 +8,7 @@
 #include "base/log.hpp"
 #include "base/parallel.hpp"
 #include "checkpoint/read_manifest.hpp"
-#include "tables/language/paddle_tables.hpp"
+#include "layout/tables/paddle_tables.hpp"
 #include "tables/paddle/shard_print.hpp"
 #include "tables/paddle/spread_print.hpp"
 #include "tables/paddle/text_left.hpp"

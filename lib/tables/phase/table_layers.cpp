@@ -13,8 +13,8 @@
 #include "base/text.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "jobs/types/selection.hpp"
+#include "layout/tables/table_rows.hpp"
 #include "tables/keyed/row_filter.hpp"
-#include "tables/language/table_rows.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {

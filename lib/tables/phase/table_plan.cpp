@@ -9,7 +9,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "layout/names/literal.hpp"
-#include "tables/language/table_rows.hpp"
+#include "layout/tables/table_rows.hpp"
 
 namespace ckpt {
 

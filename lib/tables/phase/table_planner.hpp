@@ -8,9 +8,9 @@
 
 #include "checkpoint/manifest.hpp"
 #include "jobs/types/reshard_job.hpp"
+#include "layout/tables/table_rows.hpp"
 #include "tables/keyed/newest_rows.hpp"
 #include "tables/keyed/shuffle.hpp"
-#include "tables/language/table_rows.hpp"
 
 namespace ckpt {
 

@@ -6,7 +6,7 @@
 
 #include "checkpoint/look.hpp"
 #include "layout/names/literal.hpp"
-#include "tables/language/paddle_tables.hpp"
+#include "layout/tables/paddle_tables.hpp"
 
 namespace ckpt {
 

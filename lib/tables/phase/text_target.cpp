@@ -4,9 +4,9 @@
 
 #include "base/parallel.hpp"
 #include "io/posix_file.hpp"
+#include "layout/tables/paddle_tables.hpp"
 #include "processes/gather_all.hpp"
 #include "tables/keyed/row_sums.hpp"
-#include "tables/language/paddle_tables.hpp"
 #include "tables/paddle/text_left.hpp"
 
 namespace ckpt {

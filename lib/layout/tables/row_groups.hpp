@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "tables/language/key_place.hpp"
+#include "layout/tables/key_place.hpp"
 #include "tensor/box.hpp"
 
 namespace ckpt {

@@ -1,4 +1,4 @@
-#include "tables/language/key_place.hpp"
+#include "layout/tables/key_place.hpp"
 
 #include <array>
 #include <random>

@@ -1,4 +1,4 @@
-#include "tables/paddle/text_table.hpp"
+#include "checkpoint/text_table.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -7,9 +7,9 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "io/posix_file.hpp"
+#include "layout/tables/paddle_tables.hpp"
+#include "layout/tables/shard_files.hpp"
 #include "processes/gather_all.hpp"
-#include "store/paddle/shard_files.hpp"
-#include "tables/language/paddle_tables.hpp"
 
 namespace ckpt {
 

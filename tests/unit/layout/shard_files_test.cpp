@@ -1,4 +1,4 @@
-#include "store/paddle/shard_files.hpp"
+#include "layout/tables/shard_files.hpp"
 
 #include "refused.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "layout/language/form.hpp"
 #include "layout/language/parse_sections.hpp"
-#include "tables/language/paddle_tables.hpp"
-#include "tables/language/table_rows.hpp"
+#include "layout/tables/paddle_tables.hpp"
+#include "layout/tables/table_rows.hpp"
 
 namespace ckpt::parsing {
 

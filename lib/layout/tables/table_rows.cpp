@@ -1,4 +1,4 @@
-#include "tables/language/table_rows.hpp"
+#include "layout/tables/table_rows.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,10 +1,10 @@
-#include "tables/language/paddle_tables.hpp"
+#include "layout/tables/paddle_tables.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "store/paddle/shard_files.hpp"
-#include "tables/language/key_place.hpp"
+#include "layout/tables/key_place.hpp"
+#include "layout/tables/shard_files.hpp"
 
 namespace ckpt {
 

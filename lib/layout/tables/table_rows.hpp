@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "layout/language/layout.hpp"
-#include "tables/language/row_groups.hpp"
+#include "layout/tables/row_groups.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt {

@@ -7,8 +7,8 @@
 
 #include "io/posix_file.hpp"
 #include "layout/language/layout.hpp"
+#include "layout/tables/accessor.hpp"
 #include "processes/communicator.hpp"
-#include "store/paddle/accessor.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {

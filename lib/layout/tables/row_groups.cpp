@@ -1,4 +1,4 @@
-#include "tables/language/row_groups.hpp"
+#include "layout/tables/row_groups.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "store/paddle/accessor.hpp"
+#include "layout/tables/accessor.hpp"
 
 #include <array>
 #include <utility>

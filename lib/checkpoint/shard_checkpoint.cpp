@@ -1,4 +1,4 @@
-#include "tables/paddle/shard_checkpoint.hpp"
+#include "checkpoint/shard_checkpoint.hpp"
 
 #include <algorithm>
 #include <set>
@@ -6,12 +6,12 @@
 
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
+#include "checkpoint/text_table.hpp"
 #include "layout/names/literal.hpp"
+#include "layout/tables/paddle_tables.hpp"
+#include "layout/tables/table_rows.hpp"
 #include "processes/gather_all.hpp"
 #include "store/paddle/shard_file.hpp"
-#include "tables/language/paddle_tables.hpp"
-#include "tables/language/table_rows.hpp"
-#include "tables/paddle/text_table.hpp"
 
 namespace ckpt {
 

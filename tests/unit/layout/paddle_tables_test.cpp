@@ -1,4 +1,4 @@
-#include "tables/language/paddle_tables.hpp"
+#include "layout/tables/paddle_tables.hpp"
 
 #include "catch.hpp"
 #include "unit/layout/refused_layout.hpp"

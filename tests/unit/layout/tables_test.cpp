@@ -1,6 +1,6 @@
 #include "catch.hpp"
 #include "layout/placement/resolve.hpp"
-#include "tables/language/table_rows.hpp"
+#include "layout/tables/table_rows.hpp"
 #include "unit/layout/refused_layout.hpp"
 
 using namespace ckpt;

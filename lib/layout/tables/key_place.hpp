@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "tables/language/keyed_table.hpp"
+#include "layout/tables/keyed_table.hpp"
 
 namespace ckpt {
 

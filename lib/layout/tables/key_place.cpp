@@ -1,11 +1,11 @@
-#include "tables/language/key_place.hpp"
+#include "layout/tables/key_place.hpp"
 
 #include <bit>
 #include <utility>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
-#include "tables/language/table_json.hpp"
+#include "layout/tables/table_json.hpp"
 #include "tensor/mix.hpp"
 
 namespace ckpt {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "layout/language/layout.hpp"
-#include "store/paddle/accessor.hpp"
+#include "layout/tables/accessor.hpp"
 
 namespace ckpt {
 

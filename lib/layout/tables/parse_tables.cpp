@@ -6,11 +6,11 @@
 #include "layout/language/form.hpp"
 #include "layout/language/parse_sections.hpp"
 #include "layout/names/characters.hpp"
-#include "tables/language/key_place.hpp"
-#include "tables/language/row_condition.hpp"
-#include "tables/language/row_groups.hpp"
-#include "tables/language/table_json.hpp"
-#include "tables/language/table_rows.hpp"
+#include "layout/tables/key_place.hpp"
+#include "layout/tables/row_condition.hpp"
+#include "layout/tables/row_groups.hpp"
+#include "layout/tables/table_json.hpp"
+#include "layout/tables/table_rows.hpp"
 
 namespace ckpt::parsing {
 

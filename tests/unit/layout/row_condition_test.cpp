@@ -1,4 +1,4 @@
-#include "tables/language/row_condition.hpp"
+#include "layout/tables/row_condition.hpp"
 
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tables/language/keyed_table.hpp"
+#include "layout/tables/keyed_table.hpp"
 
 namespace ckpt {
 
