@@ -40,7 +40,7 @@ class RandomCopies {
   PlacedCopy one(std::uint64_t bytes) {
     const std::uint64_t element = between(0, 2) == 0 ? between(1, 33) : 1ULL << between(0, 5);
     const std::size_t rank = between(0, 6);
-    Extents shape(rank, 1);
+    Shape shape(rank, 1);
     std::uint64_t left = std::max<std::uint64_t>(bytes / element, 1);
     for (std::size_t d = rank; d-- > 0;) {
       shape[d] = between(1, d == 0 ? left : std::min<std::uint64_t>(left, between(0, 2) == 0 ? 64 : 5));
@@ -48,19 +48,19 @@ class RandomCopies {
     }
     std::uint64_t source_size = 0;
     std::uint64_t target_size = 0;
-    const Extents source = strides(shape, source_size);
-    const Extents target = strides(shape, target_size);
+    const Shape source = strides(shape, source_size);
+    const Shape target = strides(shape, target_size);
     return {strided_copy(shape, source, target, element), take_room(source_bytes_, source_size * element),
             take_room(target_bytes_, target_size * element)};
   }
 
   /// Strides of an array that holds the box with its dimensions in any order, with room around it or without.
-  Extents strides(const Extents& shape, std::uint64_t& size) {
+  Shape strides(const Shape& shape, std::uint64_t& size) {
     std::vector<std::size_t> order(shape.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     if (between(0, 2) == 0) std::shuffle(order.begin(), order.end(), engine_);
     const bool has_room = between(0, 2) == 0;
-    Extents result(shape.size());
+    Shape result(shape.size());
     size = 1;
     for (std::size_t i = order.size(); i-- > 0;) {
       result[order[i]] = size;

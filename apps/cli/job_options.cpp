@@ -240,7 +240,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
-  if (job.expectation) job.expectation->excuses.any_dtype = !job.casts.empty();
+  if (job.expectation) job.expectation->allowances.any_dtype = !job.casts.empty();
   job.replicas = replicas_from(options);
   job.mixes_steps = job.replicas == ReplicaCheck::trust;
   job.is_view = options.view;

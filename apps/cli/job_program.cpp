@@ -54,7 +54,7 @@ Report run_shown(const Options& options, const Setup& setup, Communicator& proce
   Counters counters;
   const Progress progress(counters, setup.progress);
   Report report = reshard(job, stores, processes, counters);
-  tell_unused_types(options.number_types, stores.numbers(), processes);
+  warn_of_unused_types(options.number_types, stores.numbers(), processes);
   return report;
 }
 

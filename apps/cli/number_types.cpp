@@ -28,7 +28,7 @@ void read_number_types(const std::vector<std::string>& rules, NumberRules& numbe
   }
 }
 
-void tell_unused_types(const std::vector<std::string>& rules, const NumberRules& numbers, Communicator& processes) {
+void warn_of_unused_types(const std::vector<std::string>& rules, const NumberRules& numbers, Communicator& processes) {
   if (rules.empty()) return;
   const std::vector<bool> uses = numbers.uses();
   for (std::size_t i = 0; i < rules.size(); ++i)

@@ -16,6 +16,6 @@ void declare_number_types(CommandLine& line, std::vector<std::string>& rules);
 void read_number_types(const std::vector<std::string>& rules, NumberRules& numbers);
 
 /// Warns of rules that applied to no dataset. Collective.
-void tell_unused_types(const std::vector<std::string>& rules, const NumberRules& numbers, Communicator& processes);
+void warn_of_unused_types(const std::vector<std::string>& rules, const NumberRules& numbers, Communicator& processes);
 
 }  // namespace ckpt::cli

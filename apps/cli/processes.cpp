@@ -27,7 +27,7 @@ namespace {
 /// Whether this process reports for all when there is no communicator to ask. The first one does, and so does one that
 /// a process of the job has started, perhaps alone.
 bool is_first_process() {
-  if (above_in_job() != AboveInJob::nothing) return true;
+  if (job_ancestor() != JobAncestor::nothing) return true;
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
   }
@@ -52,10 +52,10 @@ constexpr const char* alone_variable = "CKPT_ALONE";
 /// launcher started says so; the others do later, in case the first is missing.
 std::unique_ptr<Communicator> joined(const std::string& program) {
   using std::chrono::seconds;
-  const AboveInJob above = above_in_job();
+  const JobAncestor above = job_ancestor();
   const std::string here = "this is " + place_in_job() + " of the job in whose environment it was started";
   const std::string how = "go alone with --alone, or " + std::string(alone_variable) + "=1";
-  if (above == AboveInJob::with_mpi)
+  if (above == JobAncestor::with_mpi)
     print_line(program + ": started by a process that uses MPI itself (" + here +
                "); if MPI cannot start now, or waits: " + how);
   const auto say = [=] {
@@ -172,7 +172,7 @@ int run_processes(const std::string& program, int argc, const char* const* argv,
   prefer_shared_memory();
   try {
     const bool is_alone = is_to_go_alone(argc, argv) || !launched_in_parallel();
-    const auto processes = is_alone ? solo() : joined(program);
+    const auto processes = is_alone ? single_process() : joined(program);
     return run_body(program, *processes, body, failure);
   } catch (const std::exception& error) {
     if (is_first_process()) print_error(program, error);

@@ -28,7 +28,7 @@ bool is_there(const std::filesystem::path& file) {
   return found;
 }
 
-bool has_come(const Awaited& awaited) {
+bool has_arrived(const WaitTarget& awaited) {
   return is_there(awaited.file) && (!awaited.line || has_done_line(awaited.file, *awaited.line));
 }
 
@@ -50,7 +50,7 @@ Seconds parse_wait_timeout(const std::string& text) {
   return Seconds(seconds);
 }
 
-Awaited parse_awaited(const std::string& text) {
+WaitTarget parse_awaited(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) return {text, {}};
   auto line = parse_day_and_pass(std::string_view(text).substr(colon + 1));
@@ -58,7 +58,7 @@ Awaited parse_awaited(const std::string& text) {
   return {text.substr(0, colon), std::move(line)};
 }
 
-void wait_for(const Awaited& awaited, std::optional<Seconds> timeout, Communicator& processes) {
+void wait_for(const WaitTarget& awaited, std::optional<Seconds> timeout, Communicator& processes) {
   const auto start = Clock::now();
   for (Seconds pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
     bool found = false;
@@ -66,7 +66,7 @@ void wait_for(const Awaited& awaited, std::optional<Seconds> timeout, Communicat
     agree(processes, [&] {
       check_interrupt();
       if (processes.rank() != 0) return;
-      found = has_come(awaited);
+      found = has_arrived(awaited);
       if (timeout) left = *timeout - Seconds(Clock::now() - start);
       if (!found && left.count() <= 0)
         throw Error(Kind::io, awaited.file.string(),

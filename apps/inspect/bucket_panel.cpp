@@ -14,7 +14,7 @@ namespace {
 std::vector<Axis> axes_of_members(const Placement& placement, const ArrayPlace& array) {
   std::set<Axis> axes;
   for (const ParameterId member : array.members)
-    for (const auto& of_dim : placement.spreads()[member].axes) axes.insert(of_dim.begin(), of_dim.end());
+    for (const auto& of_dim : placement.shardings()[member].axes) axes.insert(of_dim.begin(), of_dim.end());
   return {axes.begin(), axes.end()};
 }
 
@@ -34,7 +34,7 @@ std::string members_on(const Placement& placement, const ArrayPlace& array, Posi
 Panel bucket_panel(const Placement& placement, ArrayId array) {
   const Mesh& mesh = placement.mesh();
   const ArrayPlace& bucket = placement.arrays()[array];
-  const Axis axis = placement.layout().buckets[*placement.spreads()[bucket.members.front()].bucket].axis;
+  const Axis axis = placement.layout().buckets[*placement.shardings()[bucket.members.front()].bucket].axis;
   const std::vector<Axis> cut = axes_of_members(placement, bucket);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Position>> pieces;  // by row and coordinate
   for (Position position = 0; position < mesh.size(); ++position)
@@ -53,7 +53,7 @@ Panel bucket_panel(const Placement& placement, ArrayId array) {
       panel.rows.marks.push_back({row, coordinates_text(mesh, cut, positions.front())});
       at = 0;
     }
-    const Interval elements{at, at + volume(placement.stored_shape(array, positions.front()))};
+    const Interval elements{at, at + numel(placement.stored_shape(array, positions.front()))};
     at = elements.hi;
     borders.insert(at);
     if (!elements.empty()) slice.cells.push_back({row, elements, panel.shards.size()});

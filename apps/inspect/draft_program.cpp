@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "checkpoint/without_layout.hpp"
+#include "checkpoint/missing_layout.hpp"
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
 #include "cli/job_options.hpp"
@@ -186,10 +186,10 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
                   {"it says itself how it is cut", "a checkpoint that does not",
                    "it needs no layout: give the directory alone; ckpt-inspect --as-layout prints what it says"});
     expectation = parse_expectation(options.expectation);
-    if (expectation) job.may_be_missing = expectation->excuses.missing;
+    if (expectation) job.may_be_missing = expectation->allowances.missing;
   });
   job.files = find_files(options.path, stores.reading(), processes);
-  tell_unused_types(options.number_types, stores.numbers(), processes);
+  warn_of_unused_types(options.number_types, stores.numbers(), processes);
   std::optional<Reference> reference;
   if (expectation) reference = Reference::load(expectation->reference, stores.reading(), processes);
   bool is_complete = false;

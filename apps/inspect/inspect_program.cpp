@@ -31,7 +31,7 @@ namespace {
 /// As `resolve`, but leaves out the arrays that cannot be read (StoredArray::refusal), which have no shape: for showing
 /// what is there, not for moving it.
 Resolved resolve_readable(const Checkpoint& checkpoint, const ExpectedShape& expected) {
-  std::set<std::string> unreadable = unreadable_names(checkpoint.layout(), checkpoint.holdings());
+  std::set<std::string> unreadable = unreadable_names(checkpoint.layout(), checkpoint.card_arrays());
   std::set<std::string> contradicted;
   std::set<std::string> reasons;
   for (const auto& [name, why] : checkpoint.contradictions()) {
@@ -49,12 +49,12 @@ Resolved resolve_readable(const Checkpoint& checkpoint, const ExpectedShape& exp
 }
 
 Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expected, SourceStore& store) {
-  const auto alone = solo();
-  MisfitSource misfit{checkpoint, store};
-  misfit.expected_shape = [&](const std::string& name) { return expected.shape(name); };
+  const auto alone = single_process();
+  ConflictSource conflict{checkpoint, store};
+  conflict.expected_shape = [&](const std::string& name) { return expected.shape(name); };
   Resolved resolved;
-  explain_misfit(misfit, *alone,
-                 [&] { agree(*alone, [&] { resolved = resolve_readable(checkpoint, misfit.expected_shape); }); });
+  explain_conflict(conflict, *alone,
+                   [&] { agree(*alone, [&] { resolved = resolve_readable(checkpoint, conflict.expected_shape); }); });
   for (const auto& warning : resolved.warnings) log::warn(warning);
   return std::move(resolved.placement);
 }
@@ -73,7 +73,7 @@ void keep_matching(Entries& entries, const std::vector<Pattern>& patterns) {
               {"matches no parameter", "", "the nearest names are " + join(nearest(patterns[0].text(), names))});
 }
 
-void keep_asked_for(Inspection& inspection, const std::vector<Pattern>& patterns) {
+void keep_requested(Inspection& inspection, const std::vector<Pattern>& patterns) {
   inspection.with_boxes = !patterns.empty();
   if (patterns.empty()) return;
   inspection.survey.attributes.clear();
@@ -101,7 +101,7 @@ Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, 
     throw Error(Kind::usage, "--key",
                 {"given for files that carry no layout", "their layout", "give it with --layout"});
   }
-  keep_asked_for(inspection, patterns);
+  keep_requested(inspection, patterns);
   return inspection;
 }
 
@@ -162,7 +162,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   read_number_types(options.number_types, stores.numbers());
   const ExpectedTensors expected(expectation, stores.reading(), processes);
   const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
-  tell_unused_types(options.number_types, stores.numbers(), processes);
+  warn_of_unused_types(options.number_types, stores.numbers(), processes);
   for (const auto& reason : {found.damaged_manifest, found.unplaced})
     if (reason) log::warn("{}", message(*reason));
   agree(processes, [&] {

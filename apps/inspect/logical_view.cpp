@@ -15,7 +15,7 @@ std::vector<StoredShape> stored_shapes(const Placement& placement, ArrayId array
   std::vector<StoredShape> shapes;
   for (const Position position : by_card) {
     if (!placement.holds(position, array)) continue;
-    const Extents shape = placement.stored_shape(array, position);
+    const Shape shape = placement.stored_shape(array, position);
     auto found =
         std::find_if(shapes.begin(), shapes.end(), [&](const StoredShape& other) { return other.shape == shape; });
     if (found == shapes.end()) found = shapes.insert(shapes.end(), {shape, {}});
@@ -39,11 +39,11 @@ std::vector<Box> boxes_on(const Placement& placement, ParameterId parameter, Pos
 /// The deciding rule's patterns as `text_of` formats them; else where the parameter's keys come from.
 template <class TextOf>
 std::string rule_as(const Placement& placement, ParameterId parameter, const TextOf& text_of) {
-  const Spread& spread = placement.spreads()[parameter];
-  if (spread.bucket) return "(bucket " + placement.layout().buckets[*spread.bucket].name + ")";
+  const Sharding& sharding = placement.shardings()[parameter];
+  if (sharding.bucket) return "(bucket " + placement.layout().buckets[*sharding.bucket].name + ")";
   if (placement.layout().table_arrays.contains(placement.tensors()[parameter].name)) return "(table)";
-  if (!spread.rule) return "(default)";
-  return text_of(placement.layout().parameters[*spread.rule]);
+  if (!sharding.rule) return "(default)";
+  return text_of(placement.layout().parameters[*sharding.rule]);
 }
 
 std::string with_all_patterns(const Rule& rule) {

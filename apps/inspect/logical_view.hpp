@@ -11,7 +11,7 @@ namespace ckpt::cli {
 
 /// A stored shape and the cards whose files have it.
 struct StoredShape {
-  Extents shape;
+  Shape shape;
   CardIds cards;
 };
 
@@ -27,7 +27,7 @@ struct LogicalParameter {
   std::string name;
   std::string stored_name;
   std::string dtype;
-  Extents shape;
+  Shape shape;
   std::uint64_t bytes = 0;
   std::uint64_t copies = 1;
   std::string rule;                 ///< the patterns of the rule that decided, "(default)" or "(bucket NAME)"

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t most_homes = 8;
 
 /// Panels that differ only in names and homes.
-struct AlikePanels {
+struct PanelGroup {
   Panel first;
   std::vector<std::string> names;
   std::vector<std::string> homes;  ///< parallel to names
@@ -33,7 +33,7 @@ bool look_alike(const Panel& a, const Panel& b) {
 }
 
 /// The homes of a group's names, by their numbers: the same text for groups of the same layers and stages.
-std::string homes_by_number(const AlikePanels& alike) {
+std::string homes_by_number(const PanelGroup& alike) {
   const std::vector<std::string> first = text_and_numbers(alike.names.front());
   std::vector<std::vector<std::string>> all;
   std::set<std::size_t> varying;
@@ -51,7 +51,7 @@ std::string homes_by_number(const AlikePanels& alike) {
 }
 
 /// Adds a line for each home: "layers.0.w … layers.11.w (12) on pp=0".
-void note_homes(AlikePanels& alike) {
+void note_homes(PanelGroup& alike) {
   std::vector<std::string> homes;
   std::map<std::string, std::vector<std::string>> names;
   for (std::size_t i = 0; i < alike.names.size(); ++i) {
@@ -71,9 +71,9 @@ void note_homes(AlikePanels& alike) {
 }
 
 /// The homes that a picture has shown already: homes_by_number, mapped to the pattern of the first group there.
-using SaidHomes = std::map<std::string, std::string>;
+using HomePatterns = std::map<std::string, std::string>;
 
-void note_places(AlikePanels& alike, const std::string& pattern, SaidHomes& said) {
+void note_places(PanelGroup& alike, const std::string& pattern, HomePatterns& said) {
   if (std::adjacent_find(alike.homes.begin(), alike.homes.end(), std::not_equal_to<>()) == alike.homes.end())
     return note_homes(alike);
   const auto [known, is_new] = said.try_emplace(homes_by_number(alike), pattern);
@@ -84,7 +84,7 @@ void note_places(AlikePanels& alike, const std::string& pattern, SaidHomes& said
   alike.first.notes.push_back("drawn with the cards of " + alike.names.front());
 }
 
-Panel as_one(AlikePanels alike, SaidHomes& said) {
+Panel as_one(PanelGroup alike, HomePatterns& said) {
   if (alike.names.size() > 1) {
     const std::string pattern = group_names(alike.names).front().pattern;
     alike.first.title = pattern + " (" + with_commas(alike.names.size()) + " alike)";
@@ -97,21 +97,22 @@ Panel as_one(AlikePanels alike, SaidHomes& said) {
 
 /// Adds panels in the order of their names; `make(i)` makes the i-th.
 template <class Make>
-void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& names, SaidHomes& said, const Make& make) {
+void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& names, HomePatterns& said,
+                const Make& make) {
   std::multimap<std::string, std::size_t> numbers;
   for (std::size_t i = 0; i < names.size(); ++i) numbers.emplace(names[i], i);
   for (const NameGroup& group : group_names(names)) {
-    std::vector<AlikePanels> looks;
+    std::vector<PanelGroup> looks;
     for (const std::string& name : group.names) {
       auto known = numbers.extract(numbers.find(name));
       Panel panel = make(known.mapped());
       auto found = std::find_if(looks.begin(), looks.end(),
-                                [&](const AlikePanels& look) { return look_alike(look.first, panel); });
+                                [&](const PanelGroup& look) { return look_alike(look.first, panel); });
       if (found == looks.end()) found = looks.insert(looks.end(), {panel, {}, {}});
       found->names.push_back(panel.title);
       found->homes.push_back(panel.home);
     }
-    for (AlikePanels& look : looks) panels.push_back(as_one(std::move(look), said));
+    for (PanelGroup& look : looks) panels.push_back(as_one(std::move(look), said));
   }
 }
 
@@ -126,7 +127,7 @@ std::vector<Panel> panels_of(const Placement& placement, const std::vector<Param
   std::set<ArrayId> seen;
   for (const ParameterId parameter : parameters) {
     const ArrayId array = placement.array_of(parameter);
-    if (!whole_buckets || !placement.spreads()[parameter].bucket) {
+    if (!whole_buckets || !placement.shardings()[parameter].bucket) {
       alone.push_back(parameter);
       names.push_back(placement.tensors()[parameter].name);
     } else if (seen.insert(array).second) {
@@ -135,7 +136,7 @@ std::vector<Panel> panels_of(const Placement& placement, const std::vector<Param
     }
   }
   std::vector<Panel> panels;
-  SaidHomes said;
+  HomePatterns said;
   add_groups(panels, names, said, [&](std::size_t i) { return parameter_panel(placement, alone[i]); });
   add_groups(panels, bucket_names, said, [&](std::size_t i) { return bucket_panel(placement, buckets[i]); });
   return panels;

@@ -14,17 +14,17 @@ namespace {
 constexpr std::size_t most_slices = 6;
 
 /// The logical dimensions along the drawing's sides; absent for a side without a dimension.
-struct Drawn {
+struct DrawnDims {
   std::optional<std::size_t> rows;
   std::optional<std::size_t> columns;
   std::vector<std::size_t> slices;  ///< other dimensions that are cut: a drawing for each of their pieces
 };
 
-Drawn choose(std::size_t rank, const std::vector<std::size_t>& cut) {
+DrawnDims choose(std::size_t rank, const std::vector<std::size_t>& cut) {
   if (rank == 0) return {};
   if (rank == 1) return {std::nullopt, 0, {}};
   if (rank == 2 || cut.empty()) return {0, rank - 1, {}};
-  if (cut.size() == 1) return cut[0] == rank - 1 ? Drawn{0, cut[0], {}} : Drawn{cut[0], rank - 1, {}};
+  if (cut.size() == 1) return cut[0] == rank - 1 ? DrawnDims{0, cut[0], {}} : DrawnDims{cut[0], rank - 1, {}};
   return {cut[cut.size() - 2], cut.back(), {cut.begin(), cut.end() - 2}};
 }
 
@@ -34,7 +34,7 @@ class BoxPanel {
   BoxPanel(const Placement& placement, ParameterId parameter, const std::vector<CardBoxes>& holders)
       : placement_(placement),
         tensor_(placement.tensors()[parameter]),
-        spread_(placement.spreads()[parameter]),
+        sharding_(placement.shardings()[parameter]),
         holders_(holders) {
     for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim) stretches_.push_back(stretches_of(dim));
     std::vector<std::size_t> cut;
@@ -73,18 +73,18 @@ class BoxPanel {
 
   /// The coordinates of the cards that hold a stretch of a dimension, if axes cut it.
   std::string coordinates(std::size_t dim, Interval stretch) const {
-    if (spread_.boxes) return "";
-    const std::vector<Axis>& axes = spread_.axes[dim];
+    if (sharding_.boxes) return "";
+    const std::vector<Axis>& axes = sharding_.axes[dim];
     std::string text;
-    spread_.cuts[dim]->for_each_meeting({stretch.lo, stretch.lo + 1}, [&](const Span& span) {
+    sharding_.cuts[dim]->for_each_meeting({stretch.lo, stretch.lo + 1}, [&](const Span& span) {
       text = coordinates_text(placement_.mesh(), axes, placement_.mesh().position_of_combination(axes, span.piece));
     });
     return text;
   }
 
   std::uint64_t padding(std::size_t dim) const {
-    if (spread_.boxes) return 0;
-    const DimCut& cut = *spread_.cuts[dim];
+    if (sharding_.boxes) return 0;
+    const DimCut& cut = *sharding_.cuts[dim];
     std::uint64_t stored = 0;
     for (std::uint64_t piece = 0; piece < cut.pieces(); ++piece) stored += cut.extent(piece);
     return stored - cut.size();
@@ -95,7 +95,8 @@ class BoxPanel {
     const std::uint64_t size = tensor_.shape[*dim];
     Side side{"dimension " + std::to_string(*dim) + ": " + with_commas(size), {}, true};
     for (const Interval stretch : stretches_[*dim]) side.marks.push_back({stretch, coordinates(*dim, stretch)});
-    if (const std::string over = spread_.boxes ? "" : over_axes(placement_.mesh(), spread_.axes[*dim]); !over.empty())
+    if (const std::string over = sharding_.boxes ? "" : over_axes(placement_.mesh(), sharding_.axes[*dim]);
+        !over.empty())
       side.title += " " + over;
     if (const std::uint64_t more = padding(*dim); more > 0) {
       side.title += ", and " + with_commas(more) + " of padding";
@@ -162,22 +163,22 @@ class BoxPanel {
 
   const Placement& placement_;
   const Tensor& tensor_;
-  const Spread& spread_;
+  const Sharding& sharding_;
   const std::vector<CardBoxes>& holders_;
   std::vector<std::vector<Interval>> stretches_;  // of each dimension, between its borders
-  Drawn drawn_;
+  DrawnDims drawn_;
 };
 
 /// The axis over which cards hold runs of a parameter's elements.
-std::optional<Axis> axis_of_runs(const Placement& placement, const Spread& spread) {
-  if (spread.flat) return spread.flat->axis;
-  if (spread.bucket) return placement.layout().buckets[*spread.bucket].axis;
+std::optional<Axis> axis_of_runs(const Placement& placement, const Sharding& sharding) {
+  if (sharding.flat) return sharding.flat->axis;
+  if (sharding.bucket) return placement.layout().buckets[*sharding.bucket].axis;
   return std::nullopt;
 }
 
-std::vector<Axis> axes_that_cut(const Spread& spread) {
+std::vector<Axis> axes_that_cut(const Sharding& sharding) {
   std::vector<Axis> axes;
-  for (const auto& of_dim : spread.axes) axes.insert(axes.end(), of_dim.begin(), of_dim.end());
+  for (const auto& of_dim : sharding.axes) axes.insert(axes.end(), of_dim.begin(), of_dim.end());
   std::sort(axes.begin(), axes.end());
   return axes;
 }
@@ -185,9 +186,9 @@ std::vector<Axis> axes_that_cut(const Spread& spread) {
 /// Draws all elements in stored order along the columns, with a row for each piece that `split` makes.
 void draw_runs(const Placement& placement, ParameterId parameter, Axis axis, const std::vector<CardBoxes>& holders,
                Panel& panel) {
-  const Spread& spread = placement.spreads()[parameter];
+  const Sharding& sharding = placement.shardings()[parameter];
   const Mesh& mesh = placement.mesh();
-  const std::vector<Axis> cut = axes_that_cut(spread);
+  const std::vector<Axis> cut = axes_that_cut(sharding);
   struct Run {
     std::uint64_t row;
     std::uint64_t coordinate;
@@ -197,7 +198,7 @@ void draw_runs(const Placement& placement, ParameterId parameter, Axis axis, con
   std::vector<Run> runs;
   for (std::size_t shard = 0; shard < holders.size(); ++shard) {
     std::uint64_t elements = 0;
-    for (const Box& box : holders[shard].boxes) elements += volume(box.shape());
+    for (const Box& box : holders[shard].boxes) elements += numel(box.shape());
     const Position first = holders[shard].positions.front();
     if (elements > 0) runs.push_back({mesh.combination_at(cut, first), mesh.coordinate(first, axis), shard, elements});
   }
@@ -238,7 +239,7 @@ std::string copies_text(const Placement& placement, ParameterId parameter, const
 
 Panel parameter_panel(const Placement& placement, ParameterId parameter) {
   const Tensor& tensor = placement.tensors()[parameter];
-  const Spread& spread = placement.spreads()[parameter];
+  const Sharding& sharding = placement.shardings()[parameter];
   Panel panel;
   panel.title = tensor.name;
   panel.home = home_of(placement, placement.array_of(parameter));
@@ -247,14 +248,14 @@ Panel parameter_panel(const Placement& placement, ParameterId parameter) {
   for (const auto& holder : holders) {
     panel.shards.push_back(shard_of(placement, array, holder.positions));
     if (!holder.boxes.empty()) continue;
-    const bool is_padded = !spread.bucket && placement.stored_bytes(array, holder.positions.front()) > 0;
+    const bool is_padded = !sharding.bucket && placement.stored_bytes(array, holder.positions.front()) > 0;
     panel.shards.back().holds = is_padded ? "padding only" : "nothing";
   }
   panel.notes.push_back(tensor.dtype.name + " " + to_string(tensor.shape) + ", " + format_bytes(tensor.bytes()) + ", " +
                         copies_text(placement, parameter, panel) + "; rule: " + rule_of(placement, parameter));
-  if (!std::is_sorted(spread.permute.begin(), spread.permute.end()))
-    panel.notes.push_back("stored with its dimensions in the order " + format_list(spread.permute));
-  if (const auto axis = axis_of_runs(placement, spread))
+  if (!std::is_sorted(sharding.permute.begin(), sharding.permute.end()))
+    panel.notes.push_back("stored with its dimensions in the order " + format_list(sharding.permute));
+  if (const auto axis = axis_of_runs(placement, sharding))
     draw_runs(placement, parameter, *axis, holders, panel);
   else
     BoxPanel(placement, parameter, holders).draw(panel);

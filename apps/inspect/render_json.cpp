@@ -8,9 +8,9 @@ namespace ckpt::cli {
 
 namespace {
 
-Json numbers(const Extents& extents) {
+Json numbers(const Shape& shape) {
   Json list = Json::array();
-  for (const auto extent : extents) list.push_back(extent);
+  for (const auto extent : shape) list.push_back(extent);
   return list;
 }
 

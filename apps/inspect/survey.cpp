@@ -16,7 +16,7 @@ namespace ckpt::cli {
 namespace {
 
 /// Files that declare the same.
-struct Alike {
+struct SchemaGroup {
   const Schema* schema = nullptr;
   std::string prefix;  ///< of their tensors' names
   std::vector<std::size_t> files;
@@ -33,9 +33,9 @@ std::vector<std::string> prefixes_of(const FoundCheckpoint& found) {
   return prefixes;
 }
 
-std::vector<Alike> group(const FoundCheckpoint& found) {
+std::vector<SchemaGroup> group(const FoundCheckpoint& found) {
   const std::vector<std::string> prefixes = prefixes_of(found);
-  std::vector<Alike> groups;
+  std::vector<SchemaGroup> groups;
   std::map<std::pair<const Schema*, std::string>, std::size_t> index;
   for (std::size_t i = 0; i < prefixes.size(); ++i) {
     const Schema* schema = found.files.catalogs[i].schema.get();
@@ -88,7 +88,7 @@ void add_attributes(std::vector<AttributeForm>& forms, const std::vector<Attribu
 
 void add_array(StoredParameter& parameter, const StoredArray& array, std::size_t group, std::uint64_t files) {
   if (!array.verbatim) {
-    const std::uint64_t each = checked_mul(volume(array.shape), array.dtype.size, "a dataset");
+    const std::uint64_t each = checked_mul(numel(array.shape), array.dtype.size, "a dataset");
     parameter.bytes = checked_add(parameter.bytes, checked_mul(each, files, "a parameter"), "a parameter");
   }
   const auto found = std::find_if(parameter.forms.begin(), parameter.forms.end(), [&](const StoredForm& form) {

@@ -14,7 +14,7 @@ namespace ckpt::cli {
 /// A form in which some files store a parameter.
 struct StoredForm {
   std::string dtype;
-  Extents shape;
+  Shape shape;
   std::vector<std::size_t> groups;  ///< of files: indices into Survey::groups
 };
 

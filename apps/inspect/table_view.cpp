@@ -99,7 +99,7 @@ std::string kept_text(const KeptRows& kept) {
 }
 
 /// Which rows a table has, according to the manifest.
-Lines told_text(const ManifestTable& told) {
+Lines table_facts_text(const ManifestTable& told) {
   Lines lines;
   for (const KeptRows& kept : all_kept(told)) lines.add(told.name + ": only rows " + kept_text(kept));
   for (const TableLayerFacts& layer : told.layers)
@@ -130,7 +130,7 @@ std::vector<TableView> table_views(const Checkpoint& checkpoint, const Placement
   if (tables.empty() && !key.empty())
     throw Error(ckpt::Kind::usage, "--key",
                 {placement.layout().origin + " has no tables", "a layout with \"tables\"", "give it with --layout"});
-  const auto told = told_of_tables(checkpoint);
+  const auto told = tables_in_manifest(checkpoint);
   TableReader reader(checkpoint, store, files_in_cache(1));
   std::vector<TableView> views;
   for (std::size_t i = 0; i < tables.size(); ++i) {
@@ -172,7 +172,7 @@ Lines tables_text(const std::vector<TableView>& tables, std::optional<std::size_
                view.place});
   }
   lines.add("").add(table.lines(width));
-  for (const TableView& view : tables) lines.add(told_text(view.told));
+  for (const TableView& view : tables) lines.add(table_facts_text(view.told));
   return lines;
 }
 

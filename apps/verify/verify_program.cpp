@@ -28,7 +28,7 @@ auto shown(const Options& options, const Setup& setup, const Run& run, const Any
   Counters counters;
   const Progress progress(counters, setup.progress);
   auto result = run(job, stores, processes, counters);
-  tell_unused_types(options.number_types, stores.numbers(), processes);
+  warn_of_unused_types(options.number_types, stores.numbers(), processes);
   return result;
 }
 

@@ -1,6 +1,6 @@
 #include "base/interned.hpp"
 
-#include "base/kept_once.hpp"
+#include "base/intern.hpp"
 
 namespace ckpt {
 
@@ -12,6 +12,6 @@ const std::string empty_text;
 
 InternedText::InternedText() noexcept : text_(&empty_text) {}
 
-InternedText::InternedText(const std::string& text) : text_(text.empty() ? &empty_text : &kept_once(text)) {}
+InternedText::InternedText(const std::string& text) : text_(text.empty() ? &empty_text : &intern(text)) {}
 
 }  // namespace ckpt

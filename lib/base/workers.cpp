@@ -32,7 +32,7 @@ Workers::~Workers() {
   for (auto& thread : threads_) thread.join();
 }
 
-void Workers::give(std::function<void()> task) {
+void Workers::submit(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
@@ -66,7 +66,7 @@ void TaskGroup::run(std::function<void()> task) {
     ++running_;
   }
   try {
-    workers_.give([this, task = std::move(task)] { perform(task); });
+    workers_.submit([this, task = std::move(task)] { perform(task); });
   } catch (...) {
     finish(nullptr);  // there was no memory to queue it, so that nobody will run it
     throw;

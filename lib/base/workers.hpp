@@ -26,7 +26,7 @@ class Workers {
 
  private:
   friend class TaskGroup;
-  void give(std::function<void()> task);
+  void submit(std::function<void()> task);
   void work();
 
   std::mutex mutex_;

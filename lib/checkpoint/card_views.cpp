@@ -104,7 +104,7 @@ class PartOfFile final : public SourceFile {
   std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
     return whole_->located(places_.at(dataset), offset);
   }
-  PartialSum sum_rest(const std::optional<Passage>& left_out) override { return whole_->sum_rest(left_out); }
+  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override { return whole_->sum_rest(left_out); }
 
  private:
   std::unique_ptr<SourceFile> whole_;

@@ -9,14 +9,14 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/card_views.hpp"
+#include "checkpoint/directory_hints.hpp"
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/kept_replicas.hpp"
 #include "checkpoint/lost_files.hpp"
+#include "checkpoint/misnamed_files.hpp"
 #include "checkpoint/newest_files.hpp"
-#include "checkpoint/other_names.hpp"
 #include "checkpoint/read_catalogs.hpp"
-#include "checkpoint/surroundings.hpp"
 #include "checkpoint/whole_tensors.hpp"
 #include "layout/language/layout.hpp"
 #include "layout/names/literal.hpp"
@@ -30,22 +30,22 @@ namespace ckpt {
 namespace {
 
 /// The parameters' names in the form that rules use.
-std::set<std::string> names_held(const Naming& naming, const std::vector<Holding>& holdings) {
+std::set<std::string> names_held(const Naming& naming, const std::vector<CardArrays>& card_arrays) {
   std::set<std::string> names;
-  for (const Holding& holding : holdings)
-    for (const StoredArray& array : *holding) names.insert(naming.renamed(array.name));
+  for (const CardArrays& arrays_on_card : card_arrays)
+    for (const StoredArray& array : *arrays_on_card) names.insert(naming.renamed(array.name));
   return names;
 }
 
 /// Changes a layout so that, for parameters whose names match, only the lowest card's copy counts; all else stays as it
-/// was. `holdings`: what each card holds, by position. Warns of patterns that match none.
-Layout with_first_copies(Layout layout, const std::vector<Holding>& holdings, const std::vector<Pattern>& names) {
+/// was. `card_arrays`: what each card holds, by position. Warns of patterns that match none.
+Layout with_first_copies(Layout layout, const std::vector<CardArrays>& card_arrays, const std::vector<Pattern>& names) {
   const Naming naming(layout);
   std::vector<bool> has_matched(names.size(), false);
   std::vector<Rule> rules;
   std::set<std::size_t> parted;  // rules from which some names have moved to their own rule
   std::set<std::size_t> in_use;
-  for (const std::string& name : names_held(naming, holdings)) {
+  for (const std::string& name : names_held(naming, card_arrays)) {
     const auto decision = naming.decide(name);
     if (!decision) continue;
     bool is_meant = false;
@@ -130,7 +130,7 @@ Checkpoint Checkpoint::of(const std::filesystem::path& path, bool is_single_file
 }
 
 void Checkpoint::take_first_copies(const std::vector<Pattern>& names) {
-  if (!names.empty()) layout_ = with_first_copies(std::move(layout_), holdings(), names);
+  if (!names.empty()) layout_ = with_first_copies(std::move(layout_), card_arrays(), names);
 }
 
 std::vector<Position> Checkpoint::own_cards(std::uint32_t process, std::uint32_t processes) const {
@@ -231,7 +231,7 @@ void Checkpoint::find_files(const KnownFiles& known, SourceStore& store, Communi
       if (const auto found = store.look_at(file_path(file))) seen[file] = {found->bytes, found->modified_ns};
     }
   });
-  FilesTogether together = put_together(seen, names, processes);
+  MergedView together = merge_views(seen, names, processes);
   if (!together.warning.empty()) log::warn(together.warning);
   owners_of_unshared_ = std::move(together.owners);
   for (const SeenFile& file : together.files) is_there_.push_back(file.is_seen());
@@ -255,7 +255,7 @@ void Checkpoint::check_missing(bool is_alone) const {
     if (!is_any_there(files)) lost.insert(files.front());
   if (lost.empty()) return;
   if (std::none_of(is_there_.begin(), is_there_.end(), [](bool is_there) { return is_there; }))
-    if (auto others = under_other_names(path_, layout_, file_name(0))) throw std::move(*others);
+    if (auto others = misnamed_files(path_, layout_, file_name(0))) throw std::move(*others);
   std::set<std::string> names;
   for (FileNumber file = 0; file < table_.count(); ++file) names.insert(file_name(file));
   const std::size_t count = names.size();
@@ -317,7 +317,7 @@ void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Comm
   // A target for other cards gets the copies that this checkpoint lacks.
   if (!layout_.is_plan && std::any_of(layout_.parameters.begin(), layout_.parameters.end(), may_lack))
     elsewhere_ = layout_;
-  agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, holdings()); });
+  agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, card_arrays()); });
   if (layout_.is_plan) check_plan(store, processes);
 }
 
@@ -327,7 +327,7 @@ void Checkpoint::check_plan(SourceStore& store, Communicator& processes) {
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     are_whole = hold_whole_tensors(
-        layout_, holdings(), [&](Position card, const std::string& stored) -> std::optional<StoredSample> {
+        layout_, card_arrays(), [&](Position card, const std::string& stored) -> std::optional<StoredSample> {
           if (!is_shared() && owners_of_unshared_[card] != 0) return std::nullopt;
           const FileNumber number = file_of(card, stored);
           const FileCatalog& catalog = files_[number];
@@ -356,23 +356,23 @@ void Checkpoint::keep(std::vector<std::optional<FileCatalog>> catalogs) {
   shared_ = take_own_names(files_, table_, layout_);
 }
 
-std::vector<Holding> Checkpoint::holdings() const {
+std::vector<CardArrays> Checkpoint::card_arrays() const {
   using Key = std::vector<std::pair<std::size_t, const Schema*>>;  // entries, and the schemas of their files
-  std::map<Key, Holding> known;
-  std::vector<Holding> holdings;
-  holdings.reserve(layout_.mesh.size());
+  std::map<Key, CardArrays> known;
+  std::vector<CardArrays> card_arrays;
+  card_arrays.reserve(layout_.mesh.size());
   for (Position card = 0; card < layout_.mesh.size(); ++card) {
     const std::vector<FileNumber> owned = table_.owned_by(card);
     Key key;
     for (const FileNumber file : owned) key.emplace_back(table_.entry(file), files_[file].schema.get());
-    Holding& holding = known[key];
-    if (!holding) holding = holding_of(owned);
-    holdings.push_back(holding);
+    CardArrays& arrays_on_card = known[key];
+    if (!arrays_on_card) arrays_on_card = arrays_of_card(owned);
+    card_arrays.push_back(arrays_on_card);
   }
-  return holdings;
+  return card_arrays;
 }
 
-Holding Checkpoint::holding_of(const std::vector<FileNumber>& files) const {
+CardArrays Checkpoint::arrays_of_card(const std::vector<FileNumber>& files) const {
   const auto& entries = layout_.files.entries();
   if (files.size() == 1 && entries.size() == 1 && entries.front().prefix.empty())
     return files_[files.front()].schema->arrays;
@@ -434,7 +434,7 @@ Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedS
                             std::string(" that the layout names ") + (missing.size() == 1 ? "is" : "are") +
                             " not there: " + join(missing);
   try {
-    Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.holdings(), keep, expected);
+    Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.card_arrays(), keep, expected);
     if (!missing.empty()) resolved.warnings.push_back(files + "; by what is in the others they would hold nothing");
     return resolved;
   } catch (Error& error) {

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "checkpoint/card_views.hpp"
-#include "frameworks/file_beside.hpp"
+#include "frameworks/sidecar.hpp"
 #include "layout/names/file_table.hpp"
 #include "layout/placement/resolve.hpp"
 #include "plan/readers.hpp"
@@ -64,8 +64,8 @@ class Checkpoint {
     describes_itself_ = describes_itself;
   }
   /// The small files that a directory of the same form has beside its data files.
-  const std::vector<FileBeside>& beside() const noexcept { return beside_; }
-  void set_beside(std::vector<FileBeside> files) { beside_ = std::move(files); }
+  const std::vector<Sidecar>& sidecars() const noexcept { return sidecars_; }
+  void set_sidecars(std::vector<Sidecar> files) { sidecars_ = std::move(files); }
   /// Maps a tensor of the whole model to the one that best supplies its data: master weights, and the weights to which
   /// others are tied. A name without an entry supplies itself. Empty where the directory does not say.
   const std::map<std::string, std::string>& masters() const noexcept { return masters_; }
@@ -98,7 +98,7 @@ class Checkpoint {
   const std::map<std::string, std::string>& tree_names() const;
 
   /// What each card holds: the arrays of all files that it owns, under their names with the files' prefixes.
-  std::vector<Holding> holdings() const;
+  std::vector<CardArrays> card_arrays() const;
   /// The dataset of this (prefixed) name on a card, or null.
   const Dataset* find(Position card, const std::string& stored) const;
   /// A dataset's location in words: "mp_rank_00.h5: /w".
@@ -121,7 +121,7 @@ class Checkpoint {
   void find_paths(const KnownFiles& known);
   void find_files(const KnownFiles& known, SourceStore& store, Communicator& processes);
   void check_missing(bool is_alone) const;
-  Holding holding_of(const std::vector<FileNumber>& files) const;
+  CardArrays arrays_of_card(const std::vector<FileNumber>& files) const;
   void warn_of_others(const KnownFiles& known, SourceStore& store) const;
   void read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes);
   void check_plan(SourceStore& store, Communicator& processes);
@@ -132,7 +132,7 @@ class Checkpoint {
   Layout layout_;
   std::optional<Layout> elsewhere_;
   bool describes_itself_ = false;
-  std::vector<FileBeside> beside_;
+  std::vector<Sidecar> sidecars_;
   std::map<std::string, std::string> masters_;
   std::vector<std::pair<std::string, Error>> contradictions_;
   FileTable table_;

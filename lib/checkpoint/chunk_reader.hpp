@@ -28,11 +28,11 @@ class ChunkReader {
     files_.read(file, dataset(chunk, file), stored(chunk).lo, out);
   }
 
-  /// As SourceFiles::read_past_memory.
-  std::uint64_t read_past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files) {
-    return files_.read_past_memory(memory_bytes, files);
+  /// As SourceFiles::read_with_direct_io.
+  std::uint64_t read_with_direct_io(std::uint64_t memory_bytes, const std::vector<FileNumber>& files) {
+    return files_.read_with_direct_io(memory_bytes, files);
   }
-  void read_as_usual() { files_.read_as_usual(); }
+  void read_buffered() { files_.read_buffered(); }
   bool reads_ahead() const { return files_.reads_ahead(); }
   bool can_read_ahead() const { return files_.can_read_ahead(); }
   /// Only for chunks that lie in their file in the chunk's order: `read` uses nothing else that was read ahead.

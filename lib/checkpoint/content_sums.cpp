@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "base/ahead_dealer.hpp"
 #include "base/buffer.hpp"
 #include "base/error.hpp"
+#include "base/prefetcher.hpp"
 #include "base/workers.hpp"
 #include "processes/gather_all.hpp"
 
@@ -81,12 +81,12 @@ void ContentSums::add_metadata(FileNumber file, const PartialSum& sum) {
   files_[file] += NameKey("(metadata)") * sum;
 }
 
-void ContentSums::give_to_owners(const std::function<std::uint32_t(FileNumber)>& owner, Communicator& processes) {
+void ContentSums::send_to_owners(const std::function<std::uint32_t(FileNumber)>& owner, Communicator& processes) {
   if (processes.size() == 1) return;
   std::vector<std::map<FileNumber, PartialSum>> to_peer(static_cast<std::size_t>(processes.size()));
   for (const auto& [file, sum] : files_) to_peer[owner(file)].emplace(file, sum);
   files_.clear();
-  for (const auto& theirs : give_each(std::move(to_peer), processes))
+  for (const auto& theirs : exchange_values(std::move(to_peer), processes))
     for (const auto& [file, sum] : theirs) files_[file] += sum;
 }
 
@@ -102,7 +102,7 @@ std::vector<Fingerprint> ContentSums::of_parameters(Communicator& processes) con
   std::vector<std::vector<PartialSum>> to_peer(size);
   for (std::size_t p = 0; p < parameters_.size(); ++p) to_peer[p % size].push_back(parameters_[p]);
   std::vector<PartialSum> mine;
-  for (const auto& part : give_each(std::move(to_peer), processes)) {
+  for (const auto& part : exchange_values(std::move(to_peer), processes)) {
     mine.resize(part.size());
     for (std::size_t i = 0; i < mine.size(); ++i) mine[i] += part[i];
   }
@@ -123,8 +123,8 @@ std::vector<Fingerprint> ContentSums::of_parameters(Communicator& processes) con
 }
 
 void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums,
-                const ReadingAhead& ahead) {
-  AheadDealer<Chunk> dealer({[&] { return chunks.next(); }, ahead.has_room, ahead.begin});
+                const PrefetchCallbacks& ahead) {
+  Prefetcher<Chunk> dealer({[&] { return chunks.next(); }, ahead.has_room, ahead.begin});
   Workers workers(threads);
   TaskGroup tasks(workers);
   for (unsigned i = 0; i < threads; ++i)

@@ -44,7 +44,7 @@ class ContentSums {
   void add_metadata(FileNumber file, const PartialSum& sum);
 
   /// Sends each file's sum to the process that `owner` names: afterwards `of_file` is right only there. Collective.
-  void give_to_owners(const std::function<std::uint32_t(FileNumber)>& owner, Communicator& processes);
+  void send_to_owners(const std::function<std::uint32_t(FileNumber)>& owner, Communicator& processes);
   Fingerprint of_file(FileNumber file) const;
 
   /// Identifies one copy of a parameter: `base` as Placement::base_of.
@@ -83,13 +83,13 @@ using ReadChunk = std::function<bool(const Chunk&, std::span<std::byte>)>;
 void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums);
 
 /// How to read a chunk's data before its turn, as far as there is room for it.
-struct ReadingAhead {
+struct PrefetchCallbacks {
   std::function<bool()> has_room;
   std::function<void(const Chunk&, Lease&)> begin;
 };
 
 /// As sum_chunks, for chunks whose data is read before their turn.
 void sum_chunks(ChunkSequence chunks, unsigned threads, const ReadChunk& read, ContentSums& sums,
-                const ReadingAhead& ahead);
+                const PrefetchCallbacks& ahead);
 
 }  // namespace ckpt

@@ -33,13 +33,13 @@ std::string time_text(std::int64_t since_epoch_ns) {
   return text.data() + ("." + digits) + " UTC";
 }
 
-class Together {
+class ViewMerger {
  public:
-  Together(const std::vector<FileView>& views, const NamedFiles& names)
+  ViewMerger(const std::vector<FileView>& views, const NamedFiles& names)
       : views_(views), names_(names), load_(views.size(), 0) {}
 
-  FilesTogether all() {
-    FilesTogether all;
+  MergedView all() {
+    MergedView all;
     for (FileNumber file = 0; file < views_.front().files.size(); ++file) all.files.push_back(newest(file));
     for (const auto& files : names_.of_card) all.owners.push_back(take_owner(files, all.files));
     if (differing_ > 0) all.warning = warning();
@@ -134,22 +134,22 @@ std::uint64_t digest(const std::vector<SeenFile>& files) {
 
 }  // namespace
 
-FilesTogether put_together(const std::vector<FileView>& views, const NamedFiles& names) {
-  return Together(views, names).all();
+MergedView merge_views(const std::vector<FileView>& views, const NamedFiles& names) {
+  return ViewMerger(views, names).all();
 }
 
-FilesTogether put_together(const std::vector<SeenFile>& mine, const NamedFiles& names, Communicator& processes) {
+MergedView merge_views(const std::vector<SeenFile>& mine, const NamedFiles& names, Communicator& processes) {
   const std::uint64_t own = digest(mine);
   const std::uint64_t largest = processes.maximum(own);
   const std::uint64_t smallest = ~processes.maximum(~own);
   if (largest == smallest) return {mine, {}, ""};
   const auto views = gather_all(FileView{host_name(), mine}, processes);
-  FilesTogether together;
-  agree(processes, [&] { together = put_together(views, names); });
+  MergedView together;
+  agree(processes, [&] { together = merge_views(views, names); });
   return together;
 }
 
-std::string one_text(const std::vector<std::string>& texts, const std::string& what) {
+std::string agreed_text(const std::vector<std::string>& texts, const std::string& what) {
   std::optional<std::size_t> first;
   for (std::size_t process = 0; process < texts.size(); ++process) {
     if (texts[process].empty()) continue;

@@ -28,7 +28,7 @@ struct FileView {
 };
 
 /// The combined view of all processes.
-struct FilesTogether {
+struct MergedView {
   std::vector<SeenFile> files;  ///< each as the processes see it that may read it
   Owners owners;                ///< which process reads each card's files; empty where all see the same
   std::string warning;          ///< about files that are not the same everywhere; else empty
@@ -43,13 +43,13 @@ struct NamedFiles {
 /// Gives a card's files together to the least loaded process that sees them all. Where processes see different times
 /// of a file, only the newest version is read: an older one may be left from another step on a node's disk. Throws
 /// input if sizes differ, or if no process sees all files of a card.
-FilesTogether put_together(const std::vector<FileView>& views, const NamedFiles& names);
+MergedView merge_views(const std::vector<FileView>& views, const NamedFiles& names);
 
-/// put_together of every process's view; exchanges the views only if they differ. Collective.
-FilesTogether put_together(const std::vector<SeenFile>& mine, const NamedFiles& names, Communicator& processes);
+/// merge_views of every process's view; exchanges the views only if they differ. Collective.
+MergedView merge_views(const std::vector<SeenFile>& mine, const NamedFiles& names, Communicator& processes);
 
 /// Returns the text that every process which has one agrees on, or nothing. Throws input if two differ; `what` names
 /// it.
-std::string one_text(const std::vector<std::string>& texts, const std::string& what);
+std::string agreed_text(const std::vector<std::string>& texts, const std::string& what);
 
 }  // namespace ckpt

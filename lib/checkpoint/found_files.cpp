@@ -9,13 +9,13 @@
 #include "base/log.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "checkpoint/checkpoint_probe.hpp"
+#include "checkpoint/directory_hints.hpp"
 #include "checkpoint/indexed_files.hpp"
-#include "checkpoint/look.hpp"
-#include "checkpoint/one_of_several.hpp"
+#include "checkpoint/missing_layout.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/shard_checkpoint.hpp"
-#include "checkpoint/surroundings.hpp"
-#include "checkpoint/without_layout.hpp"
+#include "checkpoint/whole_file_check.hpp"
 #include "frameworks/flat_parameters.hpp"
 #include "frameworks/rank_files.hpp"
 #include "processes/gather_all.hpp"
@@ -89,7 +89,7 @@ void leave_out_runs(const fs::path& path, std::vector<std::string>& names, Sourc
   if (runs.empty()) return;
   if (!has_own) {
     if (auto stale = stale_pointer(path, store)) throw std::move(*stale);
-    if (const auto below = checkpoints_below(path, store); !below.empty()) throw above_checkpoints(path, below);
+    if (const auto below = checkpoints_below(path, store); !below.empty()) throw parent_directory_error(path, below);
     return;
   }
   runs.erase("");  // those right in the directory
@@ -103,7 +103,7 @@ FoundFiles all_files(const fs::path& path, bool is_single, SourceStore& store, C
   FoundFiles found{path, is_single, {}, {}};
   found.names = is_single ? std::vector{path.filename().string()} : list_files(path, store, processes);
   agree(processes, [&] {
-    if (found.names.empty()) throw no_tensors(path, store, names_of_files(formats()));
+    if (found.names.empty()) throw no_tensors_error(path, store, names_of_files(formats()));
     if (!is_single) leave_out_runs(path, found.names, store);
   });
   std::vector<fs::path> paths;
@@ -160,9 +160,9 @@ std::optional<Layout> carried_by_all(const FoundFiles& found) {
 
 /// The layout that follows from what each rank's file says of its pieces, if any does. Gives why what they say is not
 /// enough, where flat parameters of FSDP1 are the reason.
-std::optional<Error> read_as_ranks(const FoundFiles& found, Look& seen, SourceStore& store) {
+std::optional<Error> read_as_ranks(const FoundFiles& found, CheckpointProbe& seen, SourceStore& store) {
   const auto flat = [&] { return flat_parameters_alone(found.names, found.catalogs, found.path.string()); };
-  std::optional<Described> described;
+  std::optional<DirectoryDescription> described;
   try {
     described = describe_rank_files(found.names, found.catalogs, "what " + found.path.string() + " says of itself");
   } catch (const Error&) {
@@ -182,7 +182,7 @@ std::optional<Error> read_as_ranks(const FoundFiles& found, Look& seen, SourceSt
 }
 
 /// Makes of a directory without a layout the one file that is the whole, or the files that are so together. Collective.
-void take_whole(FoundFiles& found, Look& seen, SourceStore& store, Communicator& processes) {
+void take_whole(FoundFiles& found, CheckpointProbe& seen, SourceStore& store, Communicator& processes) {
   std::optional<std::size_t> whole;
   std::optional<WeightMap> numbered;
   agree(processes, [&] {
@@ -195,7 +195,7 @@ void take_whole(FoundFiles& found, Look& seen, SourceStore& store, Communicator&
     seen.is_single_file = true;
     agree(processes, [&] { seen.layout = carried_by_all(found); });
   } else if (numbered) {
-    Look together = look_at_indexed(found.path / "the names of the files", *numbered, store, processes);
+    CheckpointProbe together = probe_indexed(found.path / "the names of the files", *numbered, store, processes);
     together.threads = seen.threads;
     seen = std::move(together);
   }
@@ -254,10 +254,10 @@ Checkpoint arranged(const FoundFiles& found, Layout layout, const Error::Text& m
 }
 
 FoundCheckpoint find_checkpoint(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {
-  return find_as_seen(look(place, store, processes), store, processes);
+  return find_probed(probe(place, store, processes), store, processes);
 }
 
-FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& processes) {
+FoundCheckpoint find_probed(CheckpointProbe seen, SourceStore& store, Communicator& processes) {
   FoundCheckpoint found;
   found.damaged_manifest = std::move(seen.damaged_manifest);
   if (!seen.layout) {
@@ -285,7 +285,7 @@ FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& proces
   found.checkpoint = Checkpoint::open_as(seen.path, seen.is_single_file, std::move(*seen.layout), std::move(seen.known),
                                          store, processes);
   if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere), !seen.is_completed);
-  found.checkpoint->set_beside(std::move(seen.beside));
+  found.checkpoint->set_sidecars(std::move(seen.sidecars));
   found.checkpoint->set_masters(std::move(seen.masters));
   found.checkpoint->set_contradictions(std::move(seen.contradictions));
   found.files = files_of(*found.checkpoint, seen.is_single_file);
@@ -299,9 +299,9 @@ std::optional<Layout> layout_of_itself(const fs::path& path, SourceStore& store,
     is_readable = status && (status->is_directory || is_index(path) || store.recognises(path));
   });
   if (processes.maximum(is_readable ? 1 : 0) == 0) return std::nullopt;
-  Look seen = look({path, {}}, store, processes);
+  CheckpointProbe seen = probe({path, {}}, store, processes);
   if (!seen.layout && !seen.is_single_file && list_files(path, store, processes).empty()) return std::nullopt;
-  const FoundCheckpoint found = find_as_seen(std::move(seen), store, processes);
+  const FoundCheckpoint found = find_probed(std::move(seen), store, processes);
   return found.checkpoint ? std::optional(found.checkpoint->layout()) : std::nullopt;
 }
 
@@ -313,7 +313,7 @@ Checkpoint opened(FoundCheckpoint found, SourceStore& store, Communicator& proce
     if (found.unplaced) throw *found.unplaced;
     if (!files.is_single_file) {
       const std::string unread = unread_array(files);
-      Error error = without_layout(files, store, ranks_without_layout(files, unread));
+      Error error = missing_layout_error(files, store, ranks_without_layout(files, unread));
       throw unread.empty() ? error : error.of_kind(Kind::input);
     }
     if (const std::string& text = files.catalogs.front().schema->layout; !text.empty())

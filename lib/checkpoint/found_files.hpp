@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "checkpoint/checkpoint.hpp"
-#include "checkpoint/look.hpp"
+#include "checkpoint/checkpoint_probe.hpp"
 
 namespace ckpt {
 
@@ -41,7 +41,7 @@ struct FoundCheckpoint {
 /// layout, the same on every process.
 FoundCheckpoint find_checkpoint(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
 /// The same where it has been looked at already.
-FoundCheckpoint find_as_seen(Look seen, SourceStore& store, Communicator& processes);
+FoundCheckpoint find_probed(CheckpointProbe seen, SourceStore& store, Communicator& processes);
 
 /// The layout that a path carries or says of itself; nothing where it has none, or is no checkpoint. Collective; throws
 /// as find_checkpoint.

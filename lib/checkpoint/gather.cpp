@@ -18,10 +18,10 @@ constexpr std::uint64_t long_run = 32768;
 class Gatherer {
  public:
   Gatherer(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
-           std::span<std::byte> scratch, const Means& means)
-      : file_(file), dataset_(dataset), transfer_(transfer), summing_(summing), scratch_(scratch), means_(means) {}
+           std::span<std::byte> scratch, const GatherContext& context)
+      : file_(file), dataset_(dataset), transfer_(transfer), summing_(summing), scratch_(scratch), context_(context) {}
 
-  Gathered gather(std::byte* target) {
+  GatherResult gather(std::byte* target) {
     std::optional<Region> as_stored;
     if (const auto form = file_.strided(dataset_)) {
       as_stored = restrided(transfer_.source, form->shape, form->strides);
@@ -42,20 +42,20 @@ class Gatherer {
     const bool is_small =
         copy.bytes() < small_copy && (copy.depth == 0 || (span <= scratch_.size() && !is_sparse(region)));
     const std::uint64_t offset = region.offset * transfer_.element;
-    const auto held = located_ ? held_at(file_, dataset_, offset, means_.ahead) : DirectBlocks::Held{};
+    const auto held = located_ ? prefetched_at(file_, dataset_, offset, context_.ahead) : DirectBlocks::PinnedBytes{};
     const bool is_held = held.address != nullptr;
     if (is_held && span <= held.bytes && is_in_one_extent(offset, span)) {
       move(region, copy, held.address, target);
-      means_.ahead.blocks->count_used(copy.bytes());
+      context_.ahead.blocks->count_used(copy.bytes());
       gathered_.bytes_read += copy.bytes();
       return;
     }
     const bool is_mapped = can_map_ && !is_held && copy.run < long_run && !is_small && !is_dense(copy) &&
                            is_in_one_extent(offset, span) && located_->file.is_local;
-    if (is_mapped && span <= means_.windows.reach()) {
+    if (is_mapped && span <= context_.windows.reach()) {
       const FileExtent& extent = located_->extent;
-      if (!means_.windows.with(located_->file, extent.offset + (offset - extent.start), span,
-                               [&](const std::byte* source) { move(region, copy, source, target); })) {
+      if (!context_.windows.with(located_->file, extent.offset + (offset - extent.start), span,
+                                 [&](const std::byte* source) { move(region, copy, source, target); })) {
         can_map_ = false;
         return take(region, target);
       }
@@ -70,14 +70,14 @@ class Gatherer {
       read(offset, window);
       move(region, copy, window.data(), target);
     } else {
-      divide(region, target, is_mapped ? means_.windows.reach() : reach_in_blocks(span, is_held));
+      divide(region, target, is_mapped ? context_.windows.reach() : reach_in_blocks(span, is_held));
     }
   }
 
   /// Parts a quarter of a block long seldom cross a block's border; the pieces of a part that does go through
   /// `scratch`.
   std::uint64_t reach_in_blocks(std::uint64_t span, bool is_held) const {
-    const std::uint64_t quarter = is_held ? means_.ahead.blocks->block_bytes() / 4 : 0;
+    const std::uint64_t quarter = is_held ? context_.ahead.blocks->block_bytes() / 4 : 0;
     return span > quarter ? std::max<std::uint64_t>(quarter, scratch_.size()) : scratch_.size();
   }
 
@@ -126,7 +126,7 @@ class Gatherer {
 
   void read(std::uint64_t offset, std::span<std::byte> out) {
     gathered_.bytes_read += out.size();
-    is_as_stored_ ? read_as_stored(file_, dataset_, offset, out, means_.ahead) : file_.read(dataset_, offset, out);
+    is_as_stored_ ? read_as_stored(file_, dataset_, offset, out, context_.ahead) : file_.read(dataset_, offset, out);
   }
 
   /// Copies a region whose elements are at `source` in the file's order, and sums it if asked to.
@@ -141,19 +141,19 @@ class Gatherer {
   const Transfer& transfer_;
   const Summing* summing_;
   std::span<std::byte> scratch_;
-  const Means& means_;
+  const GatherContext& context_;
   bool is_as_stored_ = true;              // offsets and strides are those of the file
   std::optional<LocatedExtent> located_;  // the extent looked up last
   bool can_map_ = true;
-  Gathered gathered_;
+  GatherResult gathered_;
 };
 
 }  // namespace
 
-Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
-                std::byte* target, std::span<std::byte> scratch, const Means& means) {
+GatherResult gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
+                    std::byte* target, std::span<std::byte> scratch, const GatherContext& context) {
   file.check(dataset);
-  return Gatherer(file, dataset, transfer, summing, scratch, means).gather(target);
+  return Gatherer(file, dataset, transfer, summing, scratch, context).gather(target);
 }
 
 std::optional<Interval> stored_span(const SourceFile& file, std::size_t dataset, const Transfer& transfer) {

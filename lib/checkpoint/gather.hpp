@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "checkpoint/held_bytes.hpp"
+#include "checkpoint/prefetched_bytes.hpp"
 #include "io/mapped_windows.hpp"
 #include "plan/planner.hpp"
 #include "store/store.hpp"
@@ -12,19 +12,19 @@
 
 namespace ckpt {
 
-struct Gathered {
+struct GatherResult {
   std::uint64_t bytes_read = 0;  ///< from the file
   PartialSum sum;                ///< of the transfer's elements
 };
 
 /// How a transfer's elements are summed.
 struct Summing {
-  Extents tensor_strides;
+  Shape tensor_strides;
   KeySets sets = KeySets::both;
 };
 
 /// Where a transfer's bytes may come from besides read calls.
-struct Means {
+struct GatherContext {
   MappedWindows& windows;
   ReadAhead ahead = {};
 };
@@ -33,8 +33,8 @@ struct Means {
 /// together pass through `scratch`, in stretches of many runs. Scattered ones are copied from mapped windows where the
 /// file can be mapped; else they are read in stretches, too, as long as that costs less than one read for each. If
 /// asked to, sums the elements in the file's order.
-Gathered gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
-                std::byte* target, std::span<std::byte> scratch, const Means& means);
+GatherResult gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
+                    std::byte* target, std::span<std::byte> scratch, const GatherContext& context);
 
 /// The interval of the dataset's bytes, in the file's order (SourceFile::read_as_stored), from the first that a
 /// transfer wants to the last; nothing where it is unknown.

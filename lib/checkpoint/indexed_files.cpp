@@ -231,8 +231,8 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
   const auto texts = processes.all_gather(text);
   IndexText found{path, ""};
   agree(processes, [&] {
-    if (!is_single_file) found.path = path / one_text(names, "the index in " + path.string());
-    found.text = one_text(texts, found.path.string());
+    if (!is_single_file) found.path = path / agreed_text(names, "the index in " + path.string());
+    found.text = agreed_text(texts, found.path.string());
   });
   if (found.text.empty()) return std::nullopt;
   return found;
@@ -262,7 +262,8 @@ Error no_weight_map(const fs::path& file) {
            "copy the checkpoint's own index to its place, or, where it has none, give this file another name"}};
 }
 
-Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& store, Communicator& processes) {
+CheckpointProbe probe_indexed(const fs::path& index, const WeightMap& map, SourceStore& store,
+                              Communicator& processes) {
   const fs::path directory = index.parent_path();
   std::set<std::string, decltype(&natural_less)> distinct(&natural_less);
   for (const auto& [name, file] : map.file_of) distinct.insert(file);
@@ -278,7 +279,7 @@ Look look_at_indexed(const fs::path& index, const WeightMap& map, SourceStore& s
     if (!lost.contains(files[i])) present.push_back(readers[i]);
   std::erase_if(files, [&](const std::string& file) { return lost.contains(file); });
   std::vector<FileCatalog> catalogs = read_catalogs(present, store, processes);
-  Look seen;
+  CheckpointProbe seen;
   seen.path = directory;
   agree(processes, [&] {
     for (FileCatalog& catalog : catalogs) refuse_flat_parameters(catalog);

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "checkpoint/checkpoint_probe.hpp"
 #include "checkpoint/found_files.hpp"
-#include "checkpoint/look.hpp"
 #include "checkpoint/reference_json.hpp"
 
 namespace ckpt {
@@ -32,8 +32,8 @@ Error no_weight_map(const std::filesystem::path& file);
 
 /// What an index says: each file beside it is a card that holds its tensors whole. Their metadata is read, shared out
 /// over the processes. Collective. A tensor that is in the index and not in its file, or the other way, is one of
-/// Look::contradictions. What MindSpore has in hyper_param.safetensors beside such an index is taken along.
-Look look_at_indexed(const std::filesystem::path& index, const WeightMap& map, SourceStore& store,
-                     Communicator& processes);
+/// CheckpointProbe::contradictions. What MindSpore has in hyper_param.safetensors beside such an index is taken along.
+CheckpointProbe probe_indexed(const std::filesystem::path& index, const WeightMap& map, SourceStore& store,
+                              Communicator& processes);
 
 }  // namespace ckpt

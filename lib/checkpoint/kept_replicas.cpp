@@ -40,10 +40,10 @@ void take_word_away(std::vector<FileCatalog>& files) {
 }
 
 /// The positions that hold each name.
-std::map<std::string, std::vector<std::uint64_t>> holders_of(const std::vector<Holding>& holdings) {
+std::map<std::string, std::vector<std::uint64_t>> holders_of(const std::vector<CardArrays>& card_arrays) {
   std::map<std::string, std::vector<std::uint64_t>> holders;
-  for (std::uint64_t position = 0; position < holdings.size(); ++position)
-    for (const StoredArray& array : *holdings[position]) holders[array.name].push_back(position);
+  for (std::uint64_t position = 0; position < card_arrays.size(); ++position)
+    for (const StoredArray& array : *card_arrays[position]) holders[array.name].push_back(position);
   return holders;
 }
 
@@ -61,8 +61,9 @@ std::optional<At> at_of_holders(const Mesh& mesh, const std::vector<std::uint64_
   return positions == holders.size() ? std::optional(at) : std::nullopt;
 }
 
-const StoredArray* array_on(const Holding& holding, const std::string& name) {
-  return &*std::find_if(holding->begin(), holding->end(), [&](const auto& array) { return array.name == name; });
+const StoredArray* array_on(const CardArrays& arrays_on_card, const std::string& name) {
+  return &*std::find_if(arrays_on_card->begin(), arrays_on_card->end(),
+                        [&](const auto& array) { return array.name == name; });
 }
 
 bool takes_first(const Rule& rule) {
@@ -146,7 +147,7 @@ void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>&
   for (const auto& axes : split) kept.grid->push_back(axes.empty() ? 1 : mesh.combinations(axes));
   Boxes boxes;
   for (const std::uint64_t position : holders) {
-    Box box{Extents(split.size()), Extents(split.size())};
+    Box box{Shape(split.size()), Shape(split.size())};
     for (std::size_t d = 0; d < split.size(); ++d) {
       const std::uint64_t piece = split[d].empty() ? 0 : mesh.combination_at(split[d], position);
       box.set(d, {piece, piece + 1});
@@ -167,12 +168,12 @@ Boxes boxes_of_holders(const Boxes& boxes, const Mesh& mesh, const std::vector<s
 
 }  // namespace
 
-Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const std::vector<Holding>& holdings) {
+Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const std::vector<CardArrays>& card_arrays) {
   const bool is_said = !files.empty() && std::all_of(files.begin(), files.end(), has_one_replica);
   const bool may_lack = std::any_of(layout.parameters.begin(), layout.parameters.end(), takes_first);
   if (!is_said && !layout.is_plan && !may_lack) return layout;
   const Naming naming(layout);
-  const auto holders = holders_of(holdings);
+  const auto holders = holders_of(card_arrays);
   if (is_said) take_word_away(files);
   const bool is_of_all = is_said || (layout.is_plan && shows_one_replica(layout, naming, holders));
   if (!is_of_all && !may_lack) return layout;
@@ -183,7 +184,7 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
     const std::string logical = naming.renamed(name);
     const auto decision = naming.decide(logical);
     if (!decision) continue;
-    const bool is_kept_once = is_of_all ? positions.size() < holdings.size()
+    const bool is_kept_once = is_of_all ? positions.size() < card_arrays.size()
                                         : decision->keys.replicas == Replicas::first && !is_counted(layout, logical) &&
                                               lacks_copies(decision->keys, layout.mesh, positions);
     (is_kept_once ? replaced : in_use).insert(decision->rules.begin(), decision->rules.end());
@@ -196,7 +197,7 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
     else if (auto at = at_of_holders(layout.mesh, positions))
       rule.keys.at = std::move(at);
     else
-      keep_pieces(rule.keys, layout.mesh, positions, *array_on(holdings[positions.front()], name));
+      keep_pieces(rule.keys, layout.mesh, positions, *array_on(card_arrays[positions.front()], name));
     rules.push_back(std::move(rule));
   }
   for (std::size_t i = 0; i < layout.parameters.size(); ++i)

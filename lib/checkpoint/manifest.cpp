@@ -62,11 +62,11 @@ std::string list_of(const std::vector<ManifestFile>& files) {
 }
 
 /// Only an output with such files gets the list: the manifests of others stay as they were.
-std::string list_beside(const std::vector<ManifestFile>& beside) {
-  if (beside.empty()) return "";
+std::string list_sidecars(const std::vector<ManifestFile>& sidecars) {
+  if (sidecars.empty()) return "";
   std::string text = " \"beside\": [";
-  for (const ManifestFile& file : beside) {
-    text += &file == &beside.front() ? "\n  " : ",\n  ";
+  for (const ManifestFile& file : sidecars) {
+    text += &file == &sidecars.front() ? "\n  " : ",\n  ";
     text += "{\"name\": " + quoted(file.name) + ", \"bytes\": " + number(file.bytes) + end_with(file.fingerprint);
   }
   return text + "\n ],\n";
@@ -177,11 +177,11 @@ std::string_view in_place_of_fingerprints(FingerprintPlace place) {
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room,
                      FingerprintPlace place, const std::vector<ManifestTable>& tables,
-                     const std::vector<ManifestFile>& beside) {
+                     const std::vector<ManifestFile>& sidecars) {
   std::string text = beginning(placement.layout());
   if (const auto why = in_place_of_fingerprints(place); !why.empty())
     text += ",\n \"fingerprints\": " + quoted(std::string(why));
-  text += ",\n" + (room ? single(files.front(), *room) : list_of(files) + list_beside(beside));
+  text += ",\n" + (room ? single(files.front(), *room) : list_of(files) + list_sidecars(sidecars));
   add_parameters(placement, fingerprints, text);
   add_tables(tables, text);
   const std::uint64_t end = text.size() + before_checksum.size() + checksum_size + after_checksum.size();

@@ -65,11 +65,11 @@ struct ManifestRoom {
 /// The text of `checkpoint.json` (in a merged file: of the root attribute ckpt_manifest), which describes a checkpoint:
 /// sealed JSON, the same for the same checkpoint. `fingerprints`: one for every parameter, or empty to leave them
 /// out; `place` then says why. `room`: `files` is the one merged file, which holds the text there, filled up
-/// with spaces. `beside`: the small files of no card that are published beside the data files.
+/// with spaces. `sidecars`: the small files of no card that are published beside the data files.
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},
                      FingerprintPlace place = FingerprintPlace::manifest, const std::vector<ManifestTable>& tables = {},
-                     const std::vector<ManifestFile>& beside = {});
+                     const std::vector<ManifestFile>& sidecars = {});
 
 /// The manifest of a directory without parameters, whose tables are in text files.
 std::string manifest(const Layout& layout, const std::vector<ManifestFile>& files,

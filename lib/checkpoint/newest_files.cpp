@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "checkpoint/other_names.hpp"
+#include "checkpoint/misnamed_files.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -54,17 +54,17 @@ std::string name_on(std::string text, std::uint64_t card) {
 }
 
 /// Epoch and step of "net-1_10.ckpt", and the name without them.
-struct Age {
+struct SavedStep {
   std::uint64_t epoch = 0;
   std::uint64_t step = 0;
   std::string others;
   auto when() const { return std::tie(epoch, step); }
 };
 
-std::optional<Age> age_of(const std::string& name) {
+std::optional<SavedStep> saved_step(const std::string& name) {
   const std::size_t dash = name.rfind('-');
   if (dash == std::string::npos) return std::nullopt;
-  Age age;
+  SavedStep age;
   const char* const end = name.data() + name.size();
   const auto epoch = std::from_chars(name.data() + dash + 1, end, age.epoch);
   if (epoch.ec != std::errc() || epoch.ptr == end || *epoch.ptr != '_') return std::nullopt;
@@ -113,7 +113,7 @@ std::vector<std::string> common_names(const Mesh& mesh, const Names& names) {
 }
 
 /// The advice to replace a name with *, which a strategy always has, by a layout that says which files are meant.
-std::string say_which(const std::string& example) {
+std::string advise_layout(const std::string& example) {
   return "move away what is not meant, or say in a layout which is (that of a strategy: ckpt-inspect --as-layout "
          "STRATEGY): \"files\": " +
          example;
@@ -121,11 +121,11 @@ std::string say_which(const std::string& example) {
 
 /// The newest of several names that all cards have.
 std::string newest_of(const std::vector<std::string>& common, const std::string& text) {
-  std::optional<Age> newest;
+  std::optional<SavedStep> newest;
   std::string chosen;
   bool is_tie = false;
   for (const std::string& name : common) {
-    const auto age = age_of(name);
+    const auto age = saved_step(name);
     const bool is_comparable = age && (!newest || newest->others == age->others);
     if (is_comparable && newest && age->when() < newest->when()) continue;
     is_tie = !is_comparable || (newest && age->when() == newest->when());
@@ -137,19 +137,19 @@ std::string newest_of(const std::vector<std::string>& common, const std::string&
     throw Error(Kind::input, text,
                 {"several checkpoints: " + join(common),
                  "one, or names that end in epoch and step (-1_10), of which one is the newest",
-                 say_which("\"" + text.substr(0, text.rfind('/') + 1) + common.back() + "\"")});
+                 advise_layout("\"" + text.substr(0, text.rfind('/') + 1) + common.back() + "\"")});
   return chosen;
 }
 
 /// How another name of a card compares to the chosen one.
-enum class Standing { older, unknown, rival };
+enum class NameOrder { older, unknown, rival };
 
-Standing standing_of(const std::string& other, const std::string& chosen) {
-  const auto mine = age_of(chosen);
-  const auto theirs = age_of(other);
-  if (!mine || !theirs) return Standing::unknown;
-  const auto series = [](const Age& age) { return age.others.substr(0, age.others.rfind('.')); };
-  return series(*mine) == series(*theirs) && theirs->when() < mine->when() ? Standing::older : Standing::rival;
+NameOrder standing_of(const std::string& other, const std::string& chosen) {
+  const auto mine = saved_step(chosen);
+  const auto theirs = saved_step(other);
+  if (!mine || !theirs) return NameOrder::unknown;
+  const auto series = [](const SavedStep& age) { return age.others.substr(0, age.others.rfind('.')); };
+  return series(*mine) == series(*theirs) && theirs->when() < mine->when() ? NameOrder::older : NameOrder::rival;
 }
 
 /// The files that are passed over in favour of `path`, each with its folder.
@@ -163,13 +163,13 @@ std::vector<std::string> passed_over(const std::string& path, const Mesh& mesh, 
     if (!others.empty()) beside.insert(beside.end(), others[position].begin(), others[position].end());
     for (const std::string& other : beside) {
       if (other == chosen) continue;
-      if (standing_of(other, chosen) == Standing::rival)
+      if (standing_of(other, chosen) == NameOrder::rival)
         throw Error(Kind::input, name_on(folder, mesh.card(position)) + other,
                     {"card " + std::to_string(mesh.card(position)) + " has it beside " + chosen +
                          ", the newest that all cards have",
                      "names of one series, of which all cards have the newest",
-                     say_which("\"" + path + "\", or by the cards' ids, {\"" + std::to_string(mesh.card(position)) +
-                               "\": \"" + name_on(folder, mesh.card(position)) + other + "\", ...}")});
+                     advise_layout("\"" + path + "\", or by the cards' ids, {\"" + std::to_string(mesh.card(position)) +
+                                   "\": \"" + name_on(folder, mesh.card(position)) + other + "\", ...}")});
       passed.insert(name_on(folder, mesh.card(position)) + other);
     }
   }
@@ -309,7 +309,7 @@ Layout with_newest_files(Layout layout, const fs::path& directory, Communicator&
     const std::vector<std::string> beside = of_other_formats(text, layout.mesh, directory, processes);
     agree(processes, [&] {
       if (std::all_of(names.begin(), names.end(), [](const auto& each) { return each.empty(); }))
-        if (auto elsewhere = under_other_names(directory, layout, text)) throw std::move(*elsewhere);
+        if (auto elsewhere = misnamed_files(directory, layout, text)) throw std::move(*elsewhere);
       NewestName newest = newest_name(text, layout.mesh, names, others);
       if (!beside.empty())
         newest.said += (newest.said.empty() ? newest.path + " is read" : "") +

@@ -35,7 +35,7 @@ Manifest parsed(const ManifestText& found) {
       manifest.files[file.at("name")] = {file.at("name"), file.at("card"), file.at("bytes"),
                                          file.value("fingerprint", "")};
     for (const auto& file : json.value("beside", Json::array()))
-      manifest.beside[file.at("name")] = {file.at("name"), 0, file.at("bytes"), file.value("fingerprint", "")};
+      manifest.sidecars[file.at("name")] = {file.at("name"), 0, file.at("bytes"), file.value("fingerprint", "")};
   } else {
     const Json& file = json.at("file");
     manifest.files[found.file] = {found.file, 0, file.at("bytes"), file.value("fingerprint", "")};
@@ -46,7 +46,7 @@ Manifest parsed(const ManifestText& found) {
 }
 
 /// Whether this names a file directly in the checkpoint's directory that is not a data file.
-bool is_name_beside(const std::string& name, const Manifest& manifest) {
+bool is_sidecar_name(const std::string& name, const Manifest& manifest) {
   const std::filesystem::path path(name);
   return path.has_filename() && path.filename() == path && name != "." && name != ".." && name != manifest_name &&
          !manifest.files.contains(name);
@@ -59,8 +59,8 @@ void check_files(const Manifest& manifest) {
       !std::all_of(names.begin(), names.end(), [&](const auto& name) { return manifest.files.contains(name); }))
     throw Error(Kind::input, manifest.origin,
                 {"its files are not those that its layout names", "the same", "is it damaged?"});
-  for (const auto& [name, file] : manifest.beside)
-    if (!is_name_beside(name, manifest))
+  for (const auto& [name, file] : manifest.sidecars)
+    if (!is_sidecar_name(name, manifest))
       throw Error(Kind::input, manifest.origin,
                   {"it names \"" + name + "\" beside its files", "a bare name", "is it damaged?"});
 }
@@ -82,7 +82,7 @@ void check_fingerprints(const Manifest& manifest) {
                  "one for each file and parameter",
                  "give the report of the job that wrote it (--fingerprints)",
                  {Advice::What::compare_two, ""}});
-  if (lacks_fingerprint(manifest.files) || lacks_fingerprint(manifest.beside) ||
+  if (lacks_fingerprint(manifest.files) || lacks_fingerprint(manifest.sidecars) ||
       std::any_of(manifest.parameters.begin(), manifest.parameters.end(),
                   [](const auto& entry) { return entry.second.empty(); }))
     throw Error(Kind::input, manifest.origin,
@@ -111,7 +111,7 @@ std::string manifest_of(const Checkpoint& checkpoint) {
   return checkpoint.file(0).schema->manifest;
 }
 
-std::map<std::string, ManifestTable> told_in(const std::string& manifest) {
+std::map<std::string, ManifestTable> tables_from(const std::string& manifest) {
   std::map<std::string, ManifestTable> told;
   if (manifest.empty()) return told;
   try {
@@ -144,7 +144,7 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
   return small_text(path, most_manifest_bytes, "a manifest that these programs wrote", {Advice::What::give_layout, ""});
 }
 
-std::map<std::string, std::string> told_fingerprints(const Checkpoint& checkpoint) {
+std::map<std::string, std::string> manifest_fingerprints(const Checkpoint& checkpoint) {
   const std::string text = manifest_of(checkpoint);
   std::map<std::string, std::string> told;
   if (!is_sealed(text)) return told;
@@ -160,12 +160,12 @@ std::map<std::string, std::string> told_fingerprints(const Checkpoint& checkpoin
   return told;
 }
 
-std::map<std::string, ManifestTable> told_of_tables(const Checkpoint& checkpoint) {
-  return told_in(manifest_of(checkpoint));
+std::map<std::string, ManifestTable> tables_in_manifest(const Checkpoint& checkpoint) {
+  return tables_from(manifest_of(checkpoint));
 }
 
-std::map<std::string, ManifestTable> told_of_tables(const std::filesystem::path& directory) {
-  return told_in(directory_manifest(directory).value_or(""));
+std::map<std::string, ManifestTable> tables_in_manifest(const std::filesystem::path& directory) {
+  return tables_from(directory_manifest(directory).value_or(""));
 }
 
 std::vector<KeptRows> all_kept(const ManifestTable& table) {
@@ -207,7 +207,7 @@ std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoin
     digest = to_string(fingerprint(sum_of(std::as_bytes(std::span(found.text)), 0), manifest_name));
   });
   const auto digests = processes.all_gather(digest);  // a single file is compared by size and time, as all data is
-  agree(processes, [&] { one_text(digests, "the manifest of " + checkpoint.string()); });
+  agree(processes, [&] { agreed_text(digests, "the manifest of " + checkpoint.string()); });
   found.text = processes.broadcast(found.text, static_cast<int>(finder));
   if (is_file && found.text.empty()) return std::nullopt;
   found.is_directory = !is_file;

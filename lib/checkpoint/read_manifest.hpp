@@ -26,12 +26,12 @@ std::optional<std::string> carried_layout(const std::filesystem::path& directory
 
 /// The fingerprints in a checkpoint's manifest by parameter name. Empty without a manifest, or if it is not as it was
 /// written.
-std::map<std::string, std::string> told_fingerprints(const Checkpoint& checkpoint);
+std::map<std::string, std::string> manifest_fingerprints(const Checkpoint& checkpoint);
 
 /// What a checkpoint's manifest says about its tables besides rows and sums: the conditions that chose their rows, and
 /// the checkpoints that they come from. Empty without a manifest, or if it cannot be read.
-std::map<std::string, ManifestTable> told_of_tables(const Checkpoint& checkpoint);
-std::map<std::string, ManifestTable> told_of_tables(const std::filesystem::path& directory);
+std::map<std::string, ManifestTable> tables_in_manifest(const Checkpoint& checkpoint);
+std::map<std::string, ManifestTable> tables_in_manifest(const std::filesystem::path& directory);
 /// All conditions that a table's rows have gone through.
 std::vector<KeptRows> all_kept(const ManifestTable& table);
 
@@ -58,7 +58,7 @@ struct Manifest {
   nlohmann::json layout_json;
   Layout layout;
   std::map<std::string, ManifestFile> files;      ///< by name; for a merged file, the only one
-  std::map<std::string, ManifestFile> beside;     ///< the small files beside them, by name; empty: it lists none
+  std::map<std::string, ManifestFile> sidecars;   ///< the small files beside them, by name; empty: it lists none
   std::map<std::string, std::string> parameters;  ///< fingerprints, by name
   std::optional<std::uint64_t> place;             ///< in a merged file: where in it the manifest begins
   /// The manifest's text in place of fingerprints; empty: it has them, or the job made none.

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "checkpoint/directory_hints.hpp"
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/indexed_files.hpp"
+#include "checkpoint/missing_layout.hpp"
 #include "checkpoint/reference_json.hpp"
-#include "checkpoint/surroundings.hpp"
-#include "checkpoint/without_layout.hpp"
 #include "io/small_text.hpp"
 #include "processes/gather_all.hpp"
 
@@ -26,7 +26,7 @@ constexpr std::size_t scratch_bytes = 256UL << 10;
 constexpr std::uint64_t most_json_bytes = 256ULL << 20;
 
 /// What process 0 finds at a reference's path.
-struct Found {
+struct ReferenceListing {
   bool is_checkpoint = false;
   std::string json;  ///< else the file's text
 };
@@ -35,9 +35,9 @@ std::string json_in(const std::filesystem::path& path) {
   return small_text(path, most_json_bytes, "a checkpoint, a safetensors index or JSON");
 }
 
-Found found_at(const std::filesystem::path& path, SourceStore& store) {
+ReferenceListing found_at(const std::filesystem::path& path, SourceStore& store) {
   const auto status = store.look_at(path);
-  if (!status) throw nothing_at(path, "a checkpoint, a safetensors index or JSON");
+  if (!status) throw not_found_error(path, "a checkpoint, a safetensors index or JSON");
   if (!status->is_directory && !store.recognises(path)) return {false, json_in(path)};
   return {true, ""};
 }
@@ -46,9 +46,9 @@ Found found_at(const std::filesystem::path& path, SourceStore& store) {
 Reference::Part part_of(FoundCheckpoint found, SourceStore& store, Communicator& processes) {
   agree(processes, [&] {
     if (!found.checkpoint && !found.files.is_single_file)
-      throw without_layout(found.files, store,
-                           {"it carries no layout of its own", "a reference that says how it is cut",
-                            "merge it into one file with its layout first"})
+      throw missing_layout_error(found.files, store,
+                                 {"it carries no layout of its own", "a reference that says how it is cut",
+                                  "merge it into one file with its layout first"})
           .of_kind(Kind::input);
   });
   Reference::Part part{opened(std::move(found), store, processes), {}};
@@ -80,7 +80,7 @@ Reference Reference::of(std::string origin, std::vector<Part> parts) {
 
 Reference Reference::load(const std::filesystem::path& path, SourceStore& store, Communicator& processes) {
   const std::string origin = path.string();
-  Found found;
+  ReferenceListing found;
   agree(processes, [&] {
     if (processes.rank() == 0) found = found_at(path, store);
   });
@@ -93,8 +93,8 @@ Reference Reference::load(const std::filesystem::path& path, SourceStore& store,
   std::variant<WeightMap, std::vector<Tensor>> said;
   agree(processes, [&] { said = parse_reference(found.json, origin); });
   if (auto* const tensors = std::get_if<std::vector<Tensor>>(&said)) return {origin, std::move(*tensors)};
-  Look indexed = look_at_indexed(path, std::get<WeightMap>(said), store, processes);
-  parts.push_back(part_of(find_as_seen(std::move(indexed), store, processes), store, processes));
+  CheckpointProbe indexed = probe_indexed(path, std::get<WeightMap>(said), store, processes);
+  parts.push_back(part_of(find_probed(std::move(indexed), store, processes), store, processes));
   return of(origin, std::move(parts));
 }
 

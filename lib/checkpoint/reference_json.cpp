@@ -34,7 +34,7 @@ Tensor tensor_at(const std::string& name, const Node& node) {
   const std::vector<std::uint64_t> sizes = shape.numbers();
   if (sizes.size() > max_rank)
     shape.fail(std::to_string(sizes.size()) + " dimensions", "at most " + std::to_string(max_rank));
-  Tensor tensor{name, dtype_at(node.member("dtype")), Extents(std::span<const std::uint64_t>(sizes)), false};
+  Tensor tensor{name, dtype_at(node.member("dtype")), Shape(std::span<const std::uint64_t>(sizes)), false};
   try {
     tensor.bytes();
   } catch (const Error&) {

@@ -161,7 +161,7 @@ std::vector<std::uint64_t> dims_of(const TextTable& table, const std::vector<Sha
 
 }  // namespace
 
-void take_shards_as_cards(Look& seen, Communicator& processes) {
+void take_shards_as_cards(CheckpointProbe& seen, Communicator& processes) {
   if (!has_paddle_text(*seen.layout)) return;
   std::vector<CountedTable> tables;
   for (TextTable& table : find_text_tables(*seen.layout, seen.path, processes))

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "checkpoint/look.hpp"
+#include "checkpoint/checkpoint_probe.hpp"
 
 namespace ckpt {
 
@@ -8,6 +8,6 @@ namespace ckpt {
 /// the layout's own cards, whose files have datasets (shard_catalog). Reads all files and checks each line. Collective;
 /// throws usage if the layout names its own files by card, input, naming file and line, as count_lines and
 /// find_text_tables do.
-void take_shards_as_cards(Look& seen, Communicator& processes);
+void take_shards_as_cards(CheckpointProbe& seen, Communicator& processes);
 
 }  // namespace ckpt

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
-#include "checkpoint/held_bytes.hpp"
+#include "checkpoint/prefetched_bytes.hpp"
 
 namespace ckpt {
 
@@ -44,15 +44,15 @@ std::shared_ptr<SourceFiles::OpenDirectly> SourceFiles::open_directly(FileNumber
               {"none of its data can be read past the system's memory", "", ""});
 }
 
-std::uint64_t SourceFiles::past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files) {
+std::uint64_t SourceFiles::direct_blocks(std::uint64_t memory_bytes, const std::vector<FileNumber>& files) {
   const bool has_addresses = addresses_left() / 2 >= memory_bytes;  // where these are limited, all else needs them
   if (memory_bytes < DirectBlocks::least_memory || !has_addresses || most_open_ < least_open || !is_cold(files))
     return 0;
   return memory_bytes;
 }
 
-std::uint64_t SourceFiles::read_past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files) {
-  const std::uint64_t bytes = past_memory(memory_bytes, files);
+std::uint64_t SourceFiles::read_with_direct_io(std::uint64_t memory_bytes, const std::vector<FileNumber>& files) {
+  const std::uint64_t bytes = direct_blocks(memory_bytes, files);
   if (bytes == 0) return 0;
   const auto read = [this](FileNumber file, std::uint64_t start, std::span<std::byte> out) {
     return direct_files_.get(file)->direct.read(start, out);

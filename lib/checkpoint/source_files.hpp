@@ -25,14 +25,14 @@ class SourceFiles {
 
   std::shared_ptr<SourceFile> get(FileNumber file) { return files_.get(file); }
 
-  /// How many of `memory_bytes` `read_past_memory` would take: 0 where a sample of `files` is in the page cache, or
+  /// How many of `memory_bytes` `read_with_direct_io` would take: 0 where a sample of `files` is in the page cache, or
   /// where memory, address space or open files are too few.
-  std::uint64_t past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files);
-  /// From here on until `read_as_usual`, reads ahead with direct I/O, into up to `memory_bytes` of our own memory.
+  std::uint64_t direct_blocks(std::uint64_t memory_bytes, const std::vector<FileNumber>& files);
+  /// From here on until `read_buffered`, reads ahead with direct I/O, into up to `memory_bytes` of our own memory.
   /// `files`: the files that this process reads, in total. Returns how many bytes are taken: 0 where the system lacks
   /// memory or threads for it.
-  std::uint64_t read_past_memory(std::uint64_t memory_bytes, const std::vector<FileNumber>& files);
-  void read_as_usual() { blocks_.reset(); }
+  std::uint64_t read_with_direct_io(std::uint64_t memory_bytes, const std::vector<FileNumber>& files);
+  void read_buffered() { blocks_.reset(); }
 
   /// Whether `read_ahead` is of any use.
   bool reads_ahead() const { return blocks_ && !blocks_->is_refused(); }

@@ -44,8 +44,8 @@ StoredSample SourceReader::sample(Position card, ArrayId array) {
   return stored_sample(*files_.get(file), *checkpoint_.file(file).schema, *dataset(card, array));
 }
 
-Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
-                            std::optional<KeySets> sums) {
+GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
+                                std::optional<KeySets> sums) {
   check_interrupt();
   const auto index = dataset(transfer.card, transfer.array);
   if (!index)
@@ -53,29 +53,29 @@ Gathered SourceReader::read(const Transfer& transfer, std::byte* target, std::sp
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
   const FileNumber number = where_.file(transfer.card, transfer.array);
   const auto file = files_.get(number);
-  const Means means{*windows_, {files_.blocks(), number}};
-  if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, means);
+  const GatherContext context{*windows_, {files_.blocks(), number}};
+  if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, context);
   const Summing summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
-  return gather(*file, *index, transfer, &summing, target, scratch, means);
+  return gather(*file, *index, transfer, &summing, target, scratch, context);
 }
 
-std::uint64_t SourceReader::past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files) {
+std::uint64_t SourceReader::direct_blocks(std::uint64_t spare_bytes, const std::vector<FileNumber>& files) {
   const std::uint64_t windows = window_bytes_ / least_windows;
-  const std::uint64_t bytes = files_.past_memory(spare_bytes + window_bytes_ - windows, files);
+  const std::uint64_t bytes = files_.direct_blocks(spare_bytes + window_bytes_ - windows, files);
   return std::max(bytes + windows, window_bytes_) - window_bytes_;
 }
 
-std::uint64_t SourceReader::read_past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files) {
+std::uint64_t SourceReader::read_with_direct_io(std::uint64_t spare_bytes, const std::vector<FileNumber>& files) {
   const std::uint64_t windows = window_bytes_ / least_windows;
-  const std::uint64_t bytes = files_.read_past_memory(spare_bytes + window_bytes_ - windows, files);
+  const std::uint64_t bytes = files_.read_with_direct_io(spare_bytes + window_bytes_ - windows, files);
   if (bytes == 0) return 0;
   windows_.emplace(windows);
   return std::max(bytes + windows, window_bytes_) - window_bytes_;
 }
 
-void SourceReader::read_as_usual() {
+void SourceReader::read_buffered() {
   if (files_.blocks() == nullptr) return;
-  files_.read_as_usual();
+  files_.read_buffered();
   windows_.emplace(window_bytes_);
 }
 
@@ -95,7 +95,7 @@ bool SourceReader::will_need(Position card, ArrayId array, Interval bytes) {
 void SourceReader::read_box(ParameterId parameter, const Box& box, std::span<std::byte> out,
                             std::span<std::byte> scratch) {
   const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
-  const Extents strides = row_major_strides(box.shape());
+  const Shape strides = row_major_strides(box.shape());
   placement_.for_each_shard(parameter, box, [&](Position first, const Region& region) {
     const Position card = placement_.counted_card(parameter, first);
     std::uint64_t offset = 0;

@@ -25,16 +25,16 @@ class SourceReader {
                std::size_t most_open);
 
   /// Performs a transfer: its first element goes to `target`. Sums the elements if asked to.
-  Gathered read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
-                std::optional<KeySets> sums = std::nullopt);
+  GatherResult read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
+                    std::optional<KeySets> sums = std::nullopt);
 
-  /// If few of `files` are in the page cache, reads them ahead with direct I/O until `read_as_usual`, into
+  /// If few of `files` are in the page cache, reads them ahead with direct I/O until `read_buffered`, into
   /// `spare_bytes` and most of the windows' memory. `files`: those that this process reads, in total. Returns how many
   /// bytes this takes beyond the windows' memory.
-  std::uint64_t read_past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
-  /// What `read_past_memory` would return.
-  std::uint64_t past_memory(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
-  void read_as_usual();
+  std::uint64_t read_with_direct_io(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
+  /// What `read_with_direct_io` would return.
+  std::uint64_t direct_blocks(std::uint64_t spare_bytes, const std::vector<FileNumber>& files);
+  void read_buffered();
   /// As in SourceFiles.
   bool reads_ahead() const { return files_.reads_ahead(); }
   bool can_read_ahead() const { return files_.can_read_ahead(); }

@@ -26,7 +26,7 @@ StoredSample stored_sample(SourceFile& file, const Schema& schema, std::size_t d
     return {value ? digest(value->bytes) : 0, "", false, 0};
   }
   const std::uint64_t element = array.dtype.size;
-  const std::uint64_t size = volume(array.shape);
+  const std::uint64_t size = numel(array.shape);
   if (size == 0 || element == 0) return {0, "", true, 0};
   const std::uint64_t each = std::max<std::uint64_t>(1, run_bytes / element);
   std::string bytes;

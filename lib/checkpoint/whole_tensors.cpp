@@ -23,8 +23,8 @@ std::vector<std::uint64_t> piece_on(const Layout& layout, const Keys& keys, std:
   if (keys.boxes) {
     const auto found = keys.boxes->find(layout.mesh.card(position));
     if (found == keys.boxes->end()) return {};
-    std::vector<std::uint64_t> corner(found->second.lo.begin(), found->second.lo.end());
-    return corner;
+    std::vector<std::uint64_t> origin(found->second.lo.begin(), found->second.lo.end());
+    return origin;
   }
   std::vector<std::uint64_t> coordinates;
   for (const auto& axes : keys.split.value_or(std::vector<std::vector<Axis>>{}))
@@ -33,7 +33,7 @@ std::vector<std::uint64_t> piece_on(const Layout& layout, const Keys& keys, std:
 }
 
 Verdict by_shape(const std::vector<std::uint64_t>& shape, const Holder& first, const Holder& other) {
-  const Extents whole(shape);
+  const Shape whole(shape);
   return first.array->shape == whole && other.array->shape == whole ? Verdict::whole : Verdict::cut;
 }
 
@@ -48,10 +48,10 @@ Verdict by_data(const std::string& name, const Holder& first, const Holder& othe
 
 }  // namespace
 
-bool hold_whole_tensors(const Layout& layout, const std::vector<Holding>& holdings, const SampleOf& sample) {
+bool hold_whole_tensors(const Layout& layout, const std::vector<CardArrays>& card_arrays, const SampleOf& sample) {
   std::map<std::string, std::vector<Holder>> holders;
-  for (std::uint64_t position = 0; position < holdings.size(); ++position)
-    for (const StoredArray& array : *holdings[position]) holders[array.name].push_back({position, &array});
+  for (std::uint64_t position = 0; position < card_arrays.size(); ++position)
+    for (const StoredArray& array : *card_arrays[position]) holders[array.name].push_back({position, &array});
   const Naming naming(layout);
   bool is_any_whole = false;
   for (const auto& [name, all] : holders) {

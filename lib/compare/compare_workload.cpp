@@ -19,7 +19,7 @@ std::vector<Position> CompareWorkload::cards_of(ParameterId parameter) const {
   std::vector<Position> cards;
   for (const Position card : pair().cards)
     if (b().holds(card, b().array_of(parameter))) cards.push_back(card);
-  if (b().spreads()[parameter].replicas != Replicas::first) return cards;
+  if (b().shardings()[parameter].replicas != Replicas::first) return cards;
   std::vector<Position> counted;
   b().for_each_first(parameter, [&](Position first) { counted.push_back(b().counted_card(parameter, first)); });
   std::sort(counted.begin(), counted.end());
@@ -30,9 +30,9 @@ std::vector<Position> CompareWorkload::cards_of(ParameterId parameter) const {
 /// A card's part of a parameter, in chunks that fit with both A's and B's element sizes.
 ChunkGrid CompareWorkload::grid(ParameterId parameter, Position card) const {
   const std::uint64_t elements = b().run_of(parameter, card).size();
-  const Extents stored = b().stored_shape(b().array_of(parameter), card);
+  const Shape stored = b().stored_shape(b().array_of(parameter), card);
   const std::uint64_t larger = std::max(a_tensor(parameter).dtype.size, b().tensors()[parameter].dtype.size);
-  return ChunkGrid(elements == volume(stored) ? stored : Extents{elements}, larger, chunk_bytes_);
+  return ChunkGrid(elements == numel(stored) ? stored : Shape{elements}, larger, chunk_bytes_);
 }
 
 std::optional<Chunk> CompareWorkload::next() {

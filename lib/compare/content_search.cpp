@@ -87,14 +87,14 @@ class ContentSearch {
 
   /// A merged file's manifest, which is not summed. The manifest itself states its place: a file that has something
   /// else there is summed whole, and so found to be damaged.
-  std::optional<Passage> carried_manifest(const Schema& schema) const {
+  std::optional<FileSegment> carried_manifest(const Schema& schema) const {
     if (!manifest_.place) return std::nullopt;
-    return Passage{*manifest_.place, stores_.named(schema.format).manifest_bytes(schema.manifest)};
+    return FileSegment{*manifest_.place, stores_.named(schema.format).manifest_bytes(schema.manifest)};
   }
 
   /// Adds all data of some cards' files.
   void add_data(const std::vector<Position>& cards, ContentSums& sums) {
-    reader_.read_past_memory(memory_bytes_ - std::min(memory_bytes_, threads_ * chunk_bytes_), own_files_);
+    reader_.read_with_direct_io(memory_bytes_ - std::min(memory_bytes_, threads_ * chunk_bytes_), own_files_);
     const auto read = [&](const Chunk& chunk, std::span<std::byte> bytes) {
       reader_.read(chunk, bytes);
       count(bytes.size());
@@ -103,7 +103,7 @@ class ContentSearch {
     sum_chunks(ChunkSequence(placement_, cards, chunk_bytes_), threads_, read, sums,
                {[&] { return reader_.can_read_ahead(); },
                 [&](const Chunk& chunk, Lease& held) { reader_.read_ahead(chunk, held); }});
-    reader_.read_as_usual();
+    reader_.read_buffered();
   }
 
   /// Adds a file's data as if it were file `as`.
@@ -128,7 +128,7 @@ class ContentSearch {
     std::vector<std::map<ContentSums::Copy, PartialSum>> to_peer(size);
     for (const auto& [copy, sum] : sums.of_copies()) to_peer[copy.parameter % size].emplace(copy, sum);
     std::map<ContentSums::Copy, PartialSum> whole;
-    for (const auto& theirs : give_each(std::move(to_peer), processes_))
+    for (const auto& theirs : exchange_values(std::move(to_peer), processes_))
       for (const auto& [copy, sum] : theirs) whole[copy] += sum;
     std::vector<ContentSums::Copy> mine;
     for (const auto& [copy, sum] : whole) {

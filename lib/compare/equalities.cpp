@@ -68,7 +68,7 @@ class EqualityWorkload final : public ChunkComparison {
 };
 
 /// A pair whose values differ.
-struct Unequal {
+struct UnequalPair {
   Equality pair;
   Mismatch found;
 };
@@ -98,7 +98,7 @@ void check_dtypes(const Placement& placement, const std::vector<Equality>& pairs
   }
 }
 
-[[noreturn]] void refuse_unequal(const Placement& placement, const std::vector<Unequal>& all) {
+[[noreturn]] void refuse_unequal(const Placement& placement, const std::vector<UnequalPair>& all) {
   const auto& [pair, found] = all.front();
   const Tensor& one = placement.tensors()[pair.parameter];
   const Tensor& other = placement.tensors()[pair.other];
@@ -123,7 +123,7 @@ void check_equalities(const EqualFiles& files, Exchange& exchange, Communicator&
   if (source.extent == ReplicaCheck::trust) return;
   const Placement& placement = source.placement;
   agree(processes, [&] { check_dtypes(placement, files.pairs); });
-  std::vector<Unequal> unequal;
+  std::vector<UnequalPair> unequal;
   for (const std::vector<Equality>& pass : passes_of(placement, files.pairs)) {
     std::vector<ParameterId> source_of(placement.tensors().size(), 0);
     std::vector<ParameterId> others;

@@ -21,8 +21,8 @@ void Mismatch::add(const Mismatch& other) {
     if (other.cards[card]) cards[card] = true;
 }
 
-Extents index_of(std::uint64_t number, const Extents& shape) {
-  Extents index = row_major_strides(shape);
+Shape index_of(std::uint64_t number, const Shape& shape) {
+  Shape index = row_major_strides(shape);
   for (std::uint64_t& each : index) {
     const std::uint64_t stride = each;
     each = number / stride;

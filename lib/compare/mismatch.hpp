@@ -34,7 +34,7 @@ struct Mismatch {
 };
 
 /// The index of an element, from its number in a tensor's row-major order.
-Extents index_of(std::uint64_t number, const Extents& shape);
+Shape index_of(std::uint64_t number, const Shape& shape);
 
 /// The conditions under which elements with different bytes agree.
 struct Agreement {
@@ -63,7 +63,7 @@ class TensorComparison {
   std::optional<NumberFormat> a_format_;
   std::optional<NumberFormat> b_format_;
   Agreement agreement_;
-  Extents strides_;  // of the logical tensor
+  Shape strides_;  // of the logical tensor
 };
 
 }  // namespace ckpt

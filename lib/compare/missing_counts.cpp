@@ -36,18 +36,18 @@ std::vector<ParameterId> counted_by(const Placement& placement, const std::vecto
   std::vector<ParameterId> parameters;
   for (const NameGroup& group : group_names(names)) {
     const ParameterId parameter = *placement.find(group.names.front());
-    if (!placement.tensors()[parameter].verbatim && !placement.spreads()[parameter].bucket)
+    if (!placement.tensors()[parameter].verbatim && !placement.shardings()[parameter].bucket)
       parameters.push_back(parameter);
   }
   return parameters;
 }
 
 /// Whether cards that differ only on this axis hold the same of a parameter that is not constant.
-template <class Held>
-bool is_same_along(const Mesh& mesh, const std::vector<Held>& copies, Axis axis) {
+template <class CardSample>
+bool is_same_along(const Mesh& mesh, const std::vector<CardSample>& copies, Axis axis) {
   std::map<Position, std::uint64_t> digest_of;  // by the position with coordinate 0 on the axis
   bool is_constant = true;
-  for (const Held& each : copies) {
+  for (const CardSample& each : copies) {
     is_constant = is_constant && each.is_constant;
     const Position others = each.card - mesh.coordinate(each.card, axis) * mesh.stride(axis);
     if (digest_of.try_emplace(others, each.digest).first->second != each.digest) return false;
@@ -66,11 +66,11 @@ const std::vector<IndexRule>& MissingCounts::of(ParameterId parameter, const std
 }
 
 void MissingCounts::sample(const std::vector<ParameterId>& parameters) {
-  std::vector<Held> mine;
+  std::vector<CardSample> mine;
   agree(processes_, [&] {
     const auto processes = static_cast<std::uint32_t>(processes_.size());
     for (const ParameterId parameter : parameters) {
-      if (!held_.try_emplace(parameter).second) continue;
+      if (!samples_.try_emplace(parameter).second) continue;
       const ArrayId array = files_.placement.array_of(parameter);
       for (Position card = 0; card < files_.placement.mesh().size(); ++card) {
         if (files_.process_of(card, processes) != static_cast<std::uint32_t>(processes_.rank()) ||
@@ -82,7 +82,7 @@ void MissingCounts::sample(const std::vector<ParameterId>& parameters) {
     }
   });
   for (const auto& theirs : gather_all(mine, processes_))
-    for (const Held& each : theirs) held_[each.parameter].push_back(each);
+    for (const CardSample& each : theirs) samples_[each.parameter].push_back(each);
 }
 
 std::vector<IndexRule> MissingCounts::found(ParameterId parameter, const std::vector<Axis>& axes) {
@@ -95,7 +95,8 @@ std::vector<IndexRule> MissingCounts::found(ParameterId parameter, const std::ve
   for (const Axis axis : axes) {
     const auto fits = [&](const Pattern& pattern) {
       return std::none_of(parameters.begin(), parameters.end(), [&](ParameterId each) {
-        return pattern.matches(placement.tensors()[each].name) && is_same_along(placement.mesh(), held_.at(each), axis);
+        return pattern.matches(placement.tensors()[each].name) &&
+               is_same_along(placement.mesh(), samples_.at(each), axis);
       });
     };
     const auto pattern = std::find_if(patterns.begin(), patterns.end(), fits);

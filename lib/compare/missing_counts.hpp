@@ -21,7 +21,7 @@ class MissingCounts {
 
  private:
   /// A sample of what a card stores of a parameter.
-  struct Held {
+  struct CardSample {
     ParameterId parameter = 0;
     Position card = 0;
     std::uint64_t digest = 0;
@@ -34,7 +34,7 @@ class MissingCounts {
 
   const ReplicatedFiles& files_;
   Communicator& processes_;
-  std::map<ParameterId, std::vector<Held>> held_;
+  std::map<ParameterId, std::vector<CardSample>> samples_;
   /// By the text of names, which names of one kind share, and the axes.
   std::map<std::pair<std::vector<std::string>, std::vector<Axis>>, std::vector<IndexRule>> known_;
 };

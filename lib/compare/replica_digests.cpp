@@ -92,7 +92,7 @@ ReplicaReader::Read ReplicaReader::read(ParameterId parameter, Position card, co
   const std::uint64_t bytes = transfer.bytes();
   if (room.size() < 2 * bytes) room = Buffer(std::max(2 * bytes, 2 * compared_block_bytes));
   const auto scratch = std::span(room.data() + bytes, static_cast<std::size_t>(room.size() - bytes));
-  const Gathered gathered = files_.reader.read(transfer, room.data(), scratch, sums);
+  const GatherResult gathered = files_.reader.read(transfer, room.data(), scratch, sums);
   return {gathered.sum, room.first(bytes)};
 }
 
@@ -127,7 +127,7 @@ std::vector<ParameterId> copied_parameters(const ReplicatedFiles& files, Replica
   const Placement& placement = files.placement;
   std::vector<ParameterId> parameters;
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
-    if (files.is_taken[parameter] && placement.spreads()[parameter].replicas == replicas &&
+    if (files.is_taken[parameter] && placement.shardings()[parameter].replicas == replicas &&
         placement.copies(parameter) > 1 && is_wanted(placement.tensors()[parameter]))
       parameters.push_back(parameter);
   return parameters;
@@ -142,7 +142,7 @@ std::vector<ShardCopies> differing_shards(const ReplicatedFiles& files, const st
   std::vector<std::vector<ReplicaDigest>> to_peer(size);
   for (const ReplicaDigest& digest : mine) to_peer[digest.first % size].push_back(digest);
   std::vector<ReplicaDigest> together;
-  for (const auto& theirs : give_each(std::move(to_peer), processes))
+  for (const auto& theirs : exchange_values(std::move(to_peer), processes))
     together.insert(together.end(), theirs.begin(), theirs.end());
   // Then every process gets the first differences of all.
   std::vector<ReplicaDigest> differing;
@@ -154,9 +154,9 @@ std::vector<ShardCopies> differing_shards(const ReplicatedFiles& files, const st
 std::vector<Interval> compared_runs(const Placement& placement, ParameterId parameter, Position card, bool is_full,
                                     std::uint64_t element_bytes, std::uint64_t most_bytes) {
   const Interval own = placement.run_of(parameter, card);
-  const Extents stored = placement.stored_shape(placement.array_of(parameter), card);
-  const bool is_array = own.lo == 0 && own.size() == volume(stored);  // else a part of a flat buffer
-  const Extents shape = is_array ? stored : Extents{own.size()};
+  const Shape stored = placement.stored_shape(placement.array_of(parameter), card);
+  const bool is_array = own.lo == 0 && own.size() == numel(stored);  // else a part of a flat buffer
+  const Shape shape = is_array ? stored : Shape{own.size()};
   const bool is_small = own.size() * element_bytes <= whole_below;
   const ChunkGrid grid(shape, element_bytes, is_full || is_small ? most_bytes : std::min(sample_bytes, most_bytes));
   const bool is_whole = is_full || is_small || grid.count() <= sample_count;

@@ -74,7 +74,7 @@ class ElementComparison {
 
   /// Keeps the first difference in the tensor's row-major order, whatever the stored order.
   void note(const Box& box, std::uint64_t element, const std::string& values) {
-    Extents index = box.lo;
+    Shape index = box.lo;
     for (std::size_t d = box.rank(); d-- > 0; element /= box[d].size()) index[d] += element % box[d].size();
     if (!values_.empty() && !std::lexicographical_compare(index.begin(), index.end(), first_.begin(), first_.end()))
       return;
@@ -88,7 +88,7 @@ class ElementComparison {
   const Disagreement& between_;
   std::uint64_t compared_ = 0;
   std::uint64_t differing_ = 0;
-  Extents first_;
+  Shape first_;
   std::string values_;
 };
 

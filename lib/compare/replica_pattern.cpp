@@ -31,7 +31,7 @@ std::vector<std::string> names_of(const Mesh& mesh, const std::vector<Axis>& axe
 /// Asks about the order of a bucket's members: if some are cut over another axis, a wrong order shows on the others.
 std::string other_order(const Placement& placement, ParameterId parameter) {
   const Layout& layout = placement.layout();
-  const Bucket& bucket = layout.buckets[*placement.spreads()[parameter].bucket];
+  const Bucket& bucket = layout.buckets[*placement.shardings()[parameter].bucket];
   if (bucket.members.size() == 1) return "";
   return "do the members of bucket \"" + bucket.name + "\" stand in another order in the files (" + layout.origin +
          ")?";
@@ -40,7 +40,7 @@ std::string other_order(const Placement& placement, ParameterId parameter) {
 /// Asks about the split that a layout lacks.
 std::string missing_split(const Placement& placement, ParameterId parameter, const std::vector<Axis>& axes) {
   const Layout& layout = placement.layout();
-  const Spread& spread = placement.spreads()[parameter];
+  const Sharding& spread = placement.shardings()[parameter];
   const std::string names = join(names_of(placement.mesh(), axes, "\""));
   if (spread.boxes) return "are the boxes of these cards right (" + layout.origin + ")?";
   if (spread.bucket) {
@@ -105,7 +105,7 @@ ReplicaExplanation explain_replicas(const Placement& placement, ParameterId para
   const Tensor& tensor = placement.tensors()[parameter];
   const ReplicaPattern pattern = pattern_of(placement.mesh(), versions);
   const Advice trust{Advice::What::trust_replicas, ""};
-  const bool is_member = placement.spreads()[parameter].bucket.has_value();
+  const bool is_member = placement.shardings()[parameter].bucket.has_value();
   const bool is_small = tensor.shape.size() < 2 && !is_member;  // a member takes no `replicas`
   if (!pattern.in_blocks || !most_elements_differ || pattern.axes.empty() || tensor.verbatim) {
     const std::string order = is_member ? other_order(placement, parameter) : "";

@@ -15,7 +15,7 @@ std::vector<ParameterId> compared_parameters(const ReplicatedFiles& files) {
   const Placement& placement = files.placement;
   auto parameters = copied_parameters(files, Replicas::check, [](const Tensor&) { return true; });
   for (const ParameterId parameter : parameters)
-    if (placement.spreads()[parameter].bucket &&
+    if (placement.shardings()[parameter].bucket &&
         placement.holders(parameter, placement.first_base(parameter)).size() < placement.copies(parameter))
       log::warn(
           "parameter '{}': some of its replicas lie elsewhere in their buckets, as members before it are cut unevenly; "

@@ -39,9 +39,9 @@ std::vector<ParameterId> suspects(const ReplicatedFiles& files) {
 }
 
 /// Distinguishes trained parameters, whose shards differ like this, from state that each card has of its own.
-class Trained {
+class TrainedParameters {
  public:
-  explicit Trained(const Placement& placement) : placement_(placement) {
+  explicit TrainedParameters(const Placement& placement) : placement_(placement) {
     for (const Tensor& tensor : placement.tensors())
       if (const auto of = parameter_of(tensor.name)) with_state_.insert(*of);
   }
@@ -64,13 +64,13 @@ class Trained {
 };
 
 /// Parameters whose copies differ in the same way, and the explanation.
-struct Discarded {
+struct DiscardedCopies {
   ReplicaExplanation why;
   Disagreement first;
   std::vector<std::string> names;
 };
 
-std::string describe(const Placement& placement, const Discarded& discarded, const std::string& elements) {
+std::string describe(const Placement& placement, const DiscardedCopies& discarded, const std::string& elements) {
   const bool is_one = discarded.names.size() == 1;
   const std::string& name = discarded.names.front();
   const auto groups = group_names(discarded.names);
@@ -94,9 +94,9 @@ std::vector<std::string> find_discarded_copies(const ReplicatedFiles& files, Com
   const auto all = differing_shards(files, parameters, parameters.size(), processes);
   std::set<std::string> differing;
   for (const ShardCopies& copies : all) differing.insert(placement.tensors()[copies.front().parameter].name);
-  std::optional<Trained> trained;
+  std::optional<TrainedParameters> trained;
   MissingCounts missing(files, processes);
-  std::map<std::string, Discarded> found;  // by the entry of `indices` that may be missing, else by the remedy
+  std::map<std::string, DiscardedCopies> found;  // by the entry of `indices` that may be missing, else by the remedy
   for (const ShardCopies& copies : all) {
     const Disagreement between(copies);
     const std::string& name = placement.tensors()[between.parameter].name;
@@ -111,7 +111,7 @@ std::vector<std::string> find_discarded_copies(const ReplicatedFiles& files, Com
     ReplicaExplanation why = explain_replicas(placement, between.parameter, between.versions, true, counts);
     std::string key = counts.empty() ? why.remedy : "";
     for (const IndexRule& rule : counts) key += to_json(rule, placement.mesh());
-    const auto group = found.try_emplace(key, Discarded{std::move(why), between, {}}).first;
+    const auto group = found.try_emplace(key, DiscardedCopies{std::move(why), between, {}}).first;
     group->second.names.push_back(name);
   }
   std::vector<std::string> warnings;
@@ -155,7 +155,7 @@ std::vector<ParameterId> plain_parameters(const ReplicatedFiles& files) {
   for (ParameterId p = 0; p < placement.tensors().size() && !is_any_piece; ++p) is_any_piece = has_piece(p);
   if (!is_any_piece) return {};
   auto parameters = copied_parameters(files, Replicas::check, [](const Tensor& tensor) {
-    return !tensor.verbatim && !tensor.shape.empty() && volume(tensor.shape) > 1;
+    return !tensor.verbatim && !tensor.shape.empty() && numel(tensor.shape) > 1;
   });
   std::erase_if(parameters, [&](ParameterId p) {
     return placement.copies(p) < placement.mesh().size() || first_dataset(files, p) == nullptr || has_piece(p);

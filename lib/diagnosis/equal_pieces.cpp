@@ -23,7 +23,7 @@ namespace {
 /// parameter, or parameters that `indices` counts with local numbers.
 struct Pieces {
   std::vector<ParameterId> parameters;  ///< ascending
-  std::vector<Spreading> over;          ///< axes of more than one card
+  std::vector<SplitAxis> over;          ///< axes of more than one card
 };
 
 /// A card of a first copy, and the parameter of which it holds a piece.
@@ -42,20 +42,20 @@ bool is_costly(const ReplicatedFiles& files, ParameterId parameter) {
 }
 
 bool is_searched(const ReplicatedFiles& files, ParameterId parameter) {
-  const Spread& spread = files.placement.spreads()[parameter];
+  const Sharding& spread = files.placement.shardings()[parameter];
   return files.is_taken[parameter] && !spread.bucket && !spread.boxes &&
          !files.placement.tensors()[parameter].verbatim && !is_costly(files, parameter);
 }
 
 /// The axes over which these are split, and counted if there are several; no number of a global count is in two cards'
 /// files.
-std::vector<Spreading> spreadings(const Placement& placement, const std::vector<ParameterId>& parameters) {
-  std::set<Spreading> over;
+std::vector<SplitAxis> split_axes(const Placement& placement, const std::vector<ParameterId>& parameters) {
+  std::set<SplitAxis> over;
   const auto add = [&](const std::vector<Axis>& axes, std::optional<std::uint64_t> entry) {
     for (const Axis axis : axes)
       if (placement.mesh().shape[axis] > 1) over.insert({axis, entry});
   };
-  for (const auto& of_dim : placement.spreads()[parameters.front()].axes) add(of_dim, {});
+  for (const auto& of_dim : placement.shardings()[parameters.front()].axes) add(of_dim, {});
   const auto& entries = placement.layout().indices;
   for (std::uint64_t entry = 0; parameters.size() > 1 && entry < entries.size(); ++entry)
     if (entries[entry].numbering == Numbering::local &&
@@ -75,7 +75,7 @@ std::vector<Pieces> pieces_of(const ReplicatedFiles& files) {
       by_name[placement.arrays()[placement.array_of(parameter)].name].push_back(parameter);
   std::vector<Pieces> all;
   for (auto& [name, parameters] : by_name)
-    if (auto over = spreadings(placement, parameters); !over.empty())
+    if (auto over = split_axes(placement, parameters); !over.empty())
       all.push_back({std::move(parameters), std::move(over)});
   return all;
 }
@@ -115,7 +115,7 @@ std::uint32_t count_values(std::span<const std::byte> bytes, std::uint64_t eleme
 }
 
 /// The result of one look at some pieces.
-struct Judgement {
+struct PieceVerdict {
   std::vector<std::uint64_t> suspects;  ///< indices of Pieces of which some cards agree
   PieceFindings found;
 };
@@ -133,8 +133,8 @@ class PieceSearch {
   PieceFindings run() {
     std::vector<std::uint64_t> every(all_.size());
     std::iota(every.begin(), every.end(), std::uint64_t{0});
-    Judgement probed = judged(every, Portion::probe);
-    Judgement sure = judged(probed.suspects, files_.extent == ReplicaCheck::full ? Portion::all : Portion::samples);
+    PieceVerdict probed = judged(every, Portion::probe);
+    PieceVerdict sure = judged(probed.suspects, files_.extent == ReplicaCheck::full ? Portion::all : Portion::samples);
     sure.found.distinct.merge(probed.found.distinct);
     return std::move(sure.found);
   }
@@ -151,7 +151,7 @@ class PieceSearch {
     std::vector<PieceHolder> all = holders_of(placement_, pieces);
     if (portion != Portion::probe || all.empty()) return all;
     std::set<Position> cards{all.front().card};
-    for (const Spreading& over : pieces.over)
+    for (const SplitAxis& over : pieces.over)
       for (const std::uint64_t stride : possible_strides(mesh_.shape[over.axis]))
         cards.insert(all.front().card + stride * mesh_.stride(over.axis));
     std::erase_if(all, [&](const PieceHolder& holder) { return !cards.contains(holder.card); });
@@ -201,16 +201,16 @@ class PieceSearch {
   }
 
   /// Brings everything known about the same pieces to one process, and judges it there.
-  Judgement judged(const std::vector<std::uint64_t>& numbers, Portion portion) {
+  PieceVerdict judged(const std::vector<std::uint64_t>& numbers, Portion portion) {
     const auto size = static_cast<std::uint64_t>(processes_.size());
     std::vector<std::vector<PieceDigest>> to_peer(size);
     agree(processes_, [&] {
       for (const PieceDigest& digest : digests(numbers, portion)) to_peer[digest.pieces % size].push_back(digest);
     });
     std::map<std::uint64_t, ByCard> read;
-    for (const auto& theirs : give_each(std::move(to_peer), processes_))
+    for (const auto& theirs : exchange_values(std::move(to_peer), processes_))
       for (const PieceDigest& digest : theirs) read[digest.pieces].emplace(digest.card, digest);
-    Judgement mine;
+    PieceVerdict mine;
     for (const auto& [number, by_card] : read) {
       if (portion == Portion::probe)
         judge_probe(number, by_card, mine);
@@ -220,10 +220,10 @@ class PieceSearch {
     return together(mine);
   }
 
-  void judge_probe(std::uint64_t number, const ByCard& read, Judgement& mine) const {
+  void judge_probe(std::uint64_t number, const ByCard& read, PieceVerdict& mine) const {
     const auto& [base, first] = *read.begin();
     bool is_suspect = false;
-    for (const Spreading& over : all_[number].over) {
+    for (const SplitAxis& over : all_[number].over) {
       std::uint64_t found = 0;
       std::uint64_t alike = 0;
       for (const std::uint64_t stride : possible_strides(mesh_.shape[over.axis])) {
@@ -238,7 +238,7 @@ class PieceSearch {
     if (is_suspect) mine.suspects.push_back(number);
   }
 
-  void judge(std::uint64_t number, const ByCard& read, Judgement& mine) const {
+  void judge(std::uint64_t number, const ByCard& read, PieceVerdict& mine) const {
     std::vector<Position> cards;
     bool is_telling = false;
     for (const auto& [card, digest] : read) {
@@ -246,7 +246,7 @@ class PieceSearch {
       is_telling = is_telling || digest.values >= telling_values;
     }
     const auto hold_same = [&](Position a, Position b) { return read.at(a).sum == read.at(b).sum; };
-    for (const Spreading& over : all_[number].over) {
+    for (const SplitAxis& over : all_[number].over) {
       const auto copies = copies_along(mesh_, over.axis, cards, hold_same);
       if (!copies)
         mine.found.distinct.emplace(over, all_[number].parameters.front());
@@ -255,9 +255,9 @@ class PieceSearch {
     }
   }
 
-  Judgement together(const Judgement& mine) {
-    Judgement all;
-    for (Judgement& theirs : gather_all(mine, processes_)) {
+  PieceVerdict together(const PieceVerdict& mine) {
+    PieceVerdict all;
+    for (PieceVerdict& theirs : gather_all(mine, processes_)) {
       all.suspects.insert(all.suspects.end(), theirs.suspects.begin(), theirs.suspects.end());
       all.found.equal.insert(all.found.equal.end(), theirs.found.equal.begin(), theirs.found.equal.end());
       all.found.distinct.merge(theirs.found.distinct);

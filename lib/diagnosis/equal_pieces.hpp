@@ -12,24 +12,24 @@ namespace ckpt {
 
 /// Why cards along an axis hold different pieces under one name: `indices` counts over it, or, without `entry`, a
 /// tensor is split over it.
-struct Spreading {
+struct SplitAxis {
   Axis axis = 0;
   std::optional<std::uint64_t> entry;  ///< an index into Layout::indices
 
-  friend auto operator<=>(const Spreading&, const Spreading&) = default;
+  friend auto operator<=>(const SplitAxis&, const SplitAxis&) = default;
 };
 
 /// Pieces that are the same although the layout says that they differ.
 struct EqualPieces {
   std::uint64_t number = 0;             ///< position in the order of the stored names
   std::vector<ParameterId> parameters;  ///< stored under one name: one, or those that `indices` counts there
-  Spreading over;
+  SplitAxis over;
   AxisCopies copies;
 };
 
 struct PieceFindings {
   std::vector<EqualPieces> equal;
-  std::map<Spreading, ParameterId> distinct;  ///< a parameter whose pieces differ along an axis, as they should
+  std::map<SplitAxis, ParameterId> distinct;  ///< a parameter whose pieces differ along an axis, as they should
 };
 
 /// Searches everything that the layout splits, or counts with local numbers, for copies along these axes: the sign of a

@@ -21,7 +21,7 @@ std::string these(std::vector<std::string> names) {
 
 /// A parameter's `split` in the layout's form, without some axes.
 std::string split_without(const Placement& placement, ParameterId parameter, const std::vector<Axis>& left_out) {
-  std::vector<std::vector<Axis>> split = placement.spreads()[parameter].axes;
+  std::vector<std::vector<Axis>> split = placement.shardings()[parameter].axes;
   while (!split.empty() && split.back().empty()) split.pop_back();
   for (auto& axes : split)
     std::erase_if(axes, [&](Axis axis) { return std::find(left_out.begin(), left_out.end(), axis) != left_out.end(); });
@@ -72,10 +72,10 @@ class Description {
         repeated_[equal.copies].push_back(&equal);
       }
     }
-    tell_replicated();
-    for (const auto& [copies, all] : repeated_) tell_repeated(copies, all);
+    warn_of_replicated();
+    for (const auto& [copies, all] : repeated_) warn_of_repeated(copies, all);
     for (const auto& [over, by_copies] : counted_)
-      tell_counted(over, by_copies.begin()->first, by_copies.begin()->second);
+      warn_of_counted(over, by_copies.begin()->first, by_copies.begin()->second);
     return std::move(warnings_);
   }
 
@@ -94,7 +94,7 @@ class Description {
     return names;
   }
 
-  void tell_replicated() {
+  void warn_of_replicated() {
     std::map<std::pair<std::vector<Axis>, std::string>, std::vector<std::string>> splits;  // by axes and new text
     for (const auto& [parameter, axes] : replicated_axes_) {
       auto& names = splits[{axes, split_without(placement_, parameter, axes)}];
@@ -131,7 +131,7 @@ class Description {
     return text;
   }
 
-  void tell_repeated(const AxisCopies& copies, const All& all) {
+  void warn_of_repeated(const AxisCopies& copies, const All& all) {
     const std::string& axis = mesh_.axes[copies.axis];
     const ParameterId parameter = all.front()->parameters.front();
     warnings_.push_back(placement_.layout().origin + " splits " + these(names(all)) + " over " + axis +
@@ -159,7 +159,7 @@ class Description {
     return numbers;
   }
 
-  void tell_counted(const Spreading& over, const AxisCopies& copies, const All& all) {
+  void warn_of_counted(const SplitAxis& over, const AxisCopies& copies, const All& all) {
     const IndexRule& entry = placement_.layout().indices[*over.entry];
     const std::string& axis = mesh_.axes[copies.axis];
     std::string text = placement_.layout().origin + ": /indices/" + std::to_string(*over.entry) + ": \"" +
@@ -192,7 +192,7 @@ class Description {
   std::map<ParameterId, std::vector<Axis>> replicated_axes_;  // by the first parameter of its pieces
   std::map<ParameterId, std::vector<ParameterId>> replicated_;
   std::map<AxisCopies, All> repeated_;
-  std::map<Spreading, std::map<AxisCopies, All, FewestFirst>> counted_;  // a table of all layers has the most copies
+  std::map<SplitAxis, std::map<AxisCopies, All, FewestFirst>> counted_;  // a table of all layers has the most copies
   std::vector<std::string> warnings_;
 };
 
@@ -205,10 +205,10 @@ std::vector<std::string> describe_equal_pieces(const Placement& placement, const
 
 std::vector<std::string> warnings_of_equal_pieces(const ReplicatedFiles& files, Communicator& processes) {
   const PieceFindings findings = find_equal_pieces(files, processes);
-  std::optional<std::vector<Holding>> holdings;
+  std::optional<std::vector<CardArrays>> card_arrays;
   const auto write = [&](const AxisCopies& copies, ParameterId example, const std::set<std::uint64_t>& counted_on) {
-    if (!holdings) holdings = files.checkpoint.holdings();
-    return layout_with_copies(files.placement, *holdings, copies, example, counted_on);
+    if (!card_arrays) card_arrays = files.checkpoint.card_arrays();
+    return layout_with_copies(files.placement, *card_arrays, copies, example, counted_on);
   };
   std::vector<std::string> warnings;
   agree(processes, [&] { warnings = describe_equal_pieces(files.placement, findings, write); });

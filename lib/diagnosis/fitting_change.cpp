@@ -49,13 +49,13 @@ std::vector<std::string> one_of_each_kind(const std::vector<StoredArray>& arrays
 }
 
 bool may_differ(const Placement& placement, ArrayId array) {
-  return placement.spreads()[placement.arrays()[array].members.front()].replicas == Replicas::first;
+  return placement.shardings()[placement.arrays()[array].members.front()].replicas == Replicas::first;
 }
 
 /// The elements, by parameter, that a card stores in an array.
 std::string piece_of(const Placement& placement, ArrayId array, Position card) {
   std::string text;
-  placement.for_each_region(array, card, {0, volume(placement.stored_shape(array, card))},
+  placement.for_each_region(array, card, {0, numel(placement.stored_shape(array, card))},
                             [&](ParameterId parameter, const Region& region) {
                               text += placement.tensors()[parameter].name + to_string(region.box.lo) +
                                       to_string(region.box.hi) + std::to_string(region.offset) + ' ';
@@ -115,14 +115,14 @@ class LayoutSamples {
   };
   /// The samples under one stored name.
   struct Stored {
-    struct Seen {
+    struct PieceSample {
       std::string path;
       Sample sample;
     };
-    std::map<std::string, Seen> of_piece;
+    std::map<std::string, PieceSample> of_piece;
     std::map<std::uint64_t, std::string> piece_of;  // by digest
 
-    void add(const std::string& piece, const Seen& seen, bool may_differ, LayoutVerdict& verdict) {
+    void add(const std::string& piece, const PieceSample& seen, bool may_differ, LayoutVerdict& verdict) {
       const auto [same, is_new] = of_piece.try_emplace(piece, seen);
       if (!is_new && same->second.path != seen.path && !may_differ) {
         if (same->second.sample.digest != seen.sample.digest) verdict.is_refuted = true;
@@ -174,7 +174,7 @@ Checkpoint arranged(const Checkpoint& checkpoint, const Layout& layout) {
 }
 
 /// The samples' verdict; nothing if the layout does not resolve, gives unexpected tensors, or is refuted.
-std::optional<LayoutVerdict> tried(const MisfitSource& source, const Layout& layout, const LayoutSamples& samples) {
+std::optional<LayoutVerdict> tried(const ConflictSource& source, const Layout& layout, const LayoutSamples& samples) {
   try {
     const Resolved resolved = resolve(arranged(source.checkpoint, layout), source.keep, source.expected_shape);
     if (source.is_expected && !source.is_expected(resolved)) return std::nullopt;
@@ -190,15 +190,15 @@ std::optional<LayoutVerdict> tried(const MisfitSource& source, const Layout& lay
 std::vector<std::string> parameter_names(const Checkpoint& checkpoint) {
   const Naming naming(checkpoint.layout());
   std::set<std::string> names;
-  std::set<Holding> known;
-  for (const Holding& holding : checkpoint.holdings())
-    if (known.insert(holding).second)
-      for (const StoredArray& array : *holding) names.insert(naming.renamed(array.name));
+  std::set<CardArrays> known;
+  for (const CardArrays& arrays_on_card : checkpoint.card_arrays())
+    if (known.insert(arrays_on_card).second)
+      for (const StoredArray& array : *arrays_on_card) names.insert(naming.renamed(array.name));
   return {names.begin(), names.end()};
 }
 
 /// Makes the changes group by group, because each is a whole layout. `try_one` returns whether to continue.
-void for_each_change(const MisfitSource& source, const std::function<bool(LayoutChange&)>& try_one) {
+void for_each_change(const ConflictSource& source, const std::function<bool(LayoutChange&)>& try_one) {
   const Layout& layout = source.checkpoint.layout();
   if (!first_card_name(layout).empty()) return;  // only each card's own part of a file is known
   const auto try_all = [&](std::vector<LayoutChange> changes) {
@@ -229,7 +229,7 @@ std::string told(const std::vector<std::string>& fitting, const std::string& ori
 
 }  // namespace
 
-std::string fitting_change(const MisfitSource& source, Communicator& processes) {
+std::string fitting_change(const ConflictSource& source, Communicator& processes) {
   const Checkpoint& checkpoint = source.checkpoint;
   std::uint64_t tries = most_tries(checkpoint);
   if (tries == 0) return "";
@@ -258,7 +258,7 @@ std::string fitting_change(const MisfitSource& source, Communicator& processes) 
   return told(fitting, checkpoint.layout().origin);
 }
 
-void explain_misfit(const MisfitSource& source, Communicator& processes, const std::function<void()>& work) {
+void explain_conflict(const ConflictSource& source, Communicator& processes, const std::function<void()>& work) {
   std::optional<Error> refused;
   try {
     work();

@@ -11,7 +11,7 @@
 namespace ckpt {
 
 /// A checkpoint that does not fit its layout.
-struct MisfitSource {
+struct ConflictSource {
   const Checkpoint& checkpoint;
   SourceStore& store;
   Keep keep = {};  ///< as `resolve` takes it
@@ -25,10 +25,10 @@ struct MisfitSource {
 /// the same, and others something else, by samples of each kind of name. `"mesh": {"axes": […], …} would fit (a.json)`.
 /// Empty if the layout fits itself, no change fits, or many do that would give different tensors; a few are all listed.
 /// Collective.
-std::string fitting_change(const MisfitSource& source, Communicator& processes);
+std::string fitting_change(const ConflictSource& source, Communicator& processes);
 
 /// Runs `work`, which is collective. If it fails on all processes because the checkpoint contradicts its layout, the
 /// error's remedy becomes the change that fits, if there is one. Collective.
-void explain_misfit(const MisfitSource& source, Communicator& processes, const std::function<void()>& work);
+void explain_conflict(const ConflictSource& source, Communicator& processes, const std::function<void()>& work);
 
 }  // namespace ckpt

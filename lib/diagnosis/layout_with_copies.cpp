@@ -59,7 +59,7 @@ IndexRule entry_with(IndexRule entry, const Mesh& before, const Mesh& after, con
 }
 
 /// Whether the files fit the layout, and it gives a parameter this many copies.
-bool fits(const Layout& layout, const std::vector<Holding>& files, const Placement& placement, ParameterId example,
+bool fits(const Layout& layout, const std::vector<CardArrays>& files, const Placement& placement, ParameterId example,
           std::uint64_t copies) {
   try {
     const auto is_known = [&](const std::string& name) { return placement.find(name).has_value(); };
@@ -118,8 +118,9 @@ std::vector<LayoutChange> meshes_with_copies(const Layout& layout) {
   return changes;
 }
 
-std::string layout_with_copies(const Placement& placement, const std::vector<Holding>& files, const AxisCopies& copies,
-                               ParameterId example, const std::set<std::uint64_t>& counted_on) {
+std::string layout_with_copies(const Placement& placement, const std::vector<CardArrays>& files,
+                               const AxisCopies& copies, ParameterId example,
+                               const std::set<std::uint64_t>& counted_on) {
   std::vector<LayoutChange> changes;
   add_changes(placement.layout(), copies, counted_on, changes);
   for (LayoutChange& change : changes)

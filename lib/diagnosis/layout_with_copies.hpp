@@ -18,7 +18,8 @@ std::vector<LayoutChange> meshes_with_copies(const Layout& layout);
 /// entries of `indices` that change with it. `counted_on`: entries whose names differ from copy to copy, and which
 /// continue to count over both axes. Empty if such a layout would not fit these files, or would not give `example` that
 /// many more copies.
-std::string layout_with_copies(const Placement& placement, const std::vector<Holding>& files, const AxisCopies& copies,
-                               ParameterId example, const std::set<std::uint64_t>& counted_on);
+std::string layout_with_copies(const Placement& placement, const std::vector<CardArrays>& files,
+                               const AxisCopies& copies, ParameterId example,
+                               const std::set<std::uint64_t>& counted_on);
 
 }  // namespace ckpt

@@ -94,7 +94,7 @@ struct DeviceShares {
 };
 
 /// Thrown to leave work on the devices after another process has failed; all processes then throw that process's error.
-struct Alarmed {};
+struct PeerFailure {};
 
 /// One run of the exchange, which owns everything that it uses on the device.
 class DeviceRun {
@@ -168,14 +168,14 @@ class DeviceRun {
   bool begin(DeviceRound& slot) {
     agree(processes_, [&] {
       slot.wait_for_writes();  // its memory is free again
-      rounds_.look_ahead(work_);
+      rounds_.plan_ahead(work_);
     });
     if (!rounds_.agree_on_grants()) return false;
     agree(processes_, [&] { rounds_.take_chunks(slot.plan); });
     rounds_.ask(slot.plan);
     agree(processes_, [&] {
       rounds_.accept(work_, slot.plan);
-      slot.lay_out();
+      slot.assign_places();
     });
     if (processes_.maximum(slot.has_room() ? 0 : 1) != 0)
       agree_on_devices([&] {
@@ -222,7 +222,7 @@ class DeviceRun {
     agree(processes_, [&] {
       try {
         work();
-      } catch (const Alarmed&) {
+      } catch (const PeerFailure&) {
         watch_over("exchange over GPUs: another process failed", false);
         device_->abort();
       } catch (const std::exception& error) {
@@ -247,7 +247,7 @@ class DeviceRun {
         if (Clock::now() > limit) throw;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
-      throw Alarmed{};
+      throw PeerFailure{};
     }
   }
 
@@ -257,7 +257,7 @@ class DeviceRun {
     const auto limit = Clock::now() + stall_limit_;
     while (!ask(is_done)) {
       check_interrupt();
-      if (processes_.is_alarmed()) throw Alarmed{};
+      if (processes_.is_alarmed()) throw PeerFailure{};
       if (Clock::now() > limit)
         throw Error(Kind::peer, "exchange over GPUs",
                     {"no progress for " + std::to_string(stall_limit_.count()) + " s on process " +

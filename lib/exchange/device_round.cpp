@@ -22,14 +22,14 @@ StridedCopy plain(std::uint64_t bytes) {
 }
 
 /// Returns the strides of a dense array that has the region's elements in the order of their file.
-Extents image_strides(const Region& region) {
-  const Extents shape = region.box.shape();
+Shape image_strides(const Region& region) {
+  const Shape shape = region.box.shape();
   std::array<std::size_t, max_rank> order{};
   const auto begin = order.begin();
   const auto end = begin + static_cast<std::ptrdiff_t>(shape.size());
   std::iota(begin, end, std::size_t{0});
   std::stable_sort(begin, end, [&](auto a, auto b) { return region.strides[a] > region.strides[b]; });
-  Extents strides(shape.size());
+  Shape strides(shape.size());
   std::uint64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
     strides[order[i]] = stride;
@@ -54,7 +54,7 @@ void DeviceRound::grow(Device& device, std::uint64_t host_bytes, std::uint64_t d
   enlarge(device_, device_bytes, [&](std::uint64_t bytes) { return device.device_memory(bytes); });
 }
 
-void DeviceRound::lay_out() {
+void DeviceRound::assign_places() {
   const std::uint64_t pieces =
       std::accumulate(plan.chunks.begin(), plan.chunks.end(), std::uint64_t{0},
                       [](std::uint64_t sum, const ChunkInRound& chunk) { return sum + chunk.pieces.size(); });
@@ -80,7 +80,7 @@ void DeviceRound::add_packing(std::uint64_t peer) {
   bool is_in_order = true;
   CopyTable pieces;
   for (Transfer& transfer : plan.asked[peer]) {
-    const Extents strides = image_strides(transfer.source);
+    const Shape strides = image_strides(transfer.source);
     const StridedCopy copy =
         strided_copy(transfer.source.box.shape(), strides, transfer.target_strides, transfer.element);
     is_in_order = is_in_order && copy.depth == 0;
@@ -104,7 +104,7 @@ void DeviceRound::add_assembly(ChunkInRound& chunk) {
     next_sum_ += sizeof(PartialSum);
   }
   for (Transfer& transfer : chunk.local) {
-    const Extents strides = image_strides(transfer.source);
+    const Shape strides = image_strides(transfer.source);
     assembly_.add(strided_copy(transfer.source.box.shape(), strides, transfer.target_strides, transfer.element),
                   next_image_, place + transfer.target_offset);
     transfer.target_strides = strides;

@@ -29,7 +29,7 @@ class DeviceRound {
   /// Reserves memory for such a round, so that none is allocated later unless a chunk is larger than it should be.
   void reserve(Device& device, std::uint64_t part);
   /// Assigns a place to everything in the plan. From then on the plan's transfers refer to their images.
-  void lay_out();
+  void assign_places();
   bool has_room() const noexcept { return end_ - down_ <= host_.bytes && end_ <= device_.bytes; }
   /// Allocates more memory if there is too little. A driver may wait for all work on the device while it does so.
   void make_room(Device& device) { grow(device, end_ - down_, end_); }

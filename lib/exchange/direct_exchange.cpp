@@ -5,7 +5,7 @@
 #include "base/buffer.hpp"
 #include "base/workers.hpp"
 #include "exchange/exchange.hpp"
-#include "exchange/stretch_dealer.hpp"
+#include "exchange/stretch_queue.hpp"
 
 namespace ckpt {
 
@@ -43,7 +43,7 @@ class DirectExchange final : public Exchange {
     agree(processes_, [&] {
       Workers workers(threads_);
       TaskGroup tasks(workers);
-      StretchDealer dealer(work, chunk_bytes_);
+      StretchQueue dealer(work, chunk_bytes_);
       std::atomic<bool> stop{false};
       for (unsigned i = 0; i < threads_; ++i)
         tasks.run([&] {
@@ -61,17 +61,17 @@ class DirectExchange final : public Exchange {
 
  private:
   /// One thread's part: assembles stretch after stretch in memory, and writes each at once.
-  void move(Workload& work, StretchDealer& dealer, const std::atomic<bool>& stop) const {
+  void move(Workload& work, StretchQueue& dealer, const std::atomic<bool>& stop) const {
     const Buffer scratch(scratch_bytes_);
     Buffer buffer(chunk_bytes_ + Stretch::line);
     while (!stop) {
-      const StretchDealer::Dealt dealt = dealer.next();
-      const Stretch& stretch = dealt.stretch;
+      const StretchQueue::LeasedStretch leased = dealer.next();
+      const Stretch& stretch = leased.stretch;
       if (stretch.chunks.empty()) return;
       const std::uint64_t room = stretch.shift() + stretch.bytes;
       if (room > buffer.size()) buffer = Buffer(room);  // a single element may be so large
       std::byte* const start = buffer.data() + stretch.shift();
-      const auto read = stretch.put_together(
+      const auto read = stretch.assemble_chunks(
           start, [&](std::size_t i, std::byte* place) { return assemble(work, stretch.chunks[i], place, scratch); });
       work.write_stretch(stretch, {start, stretch.bytes}, read);
     }

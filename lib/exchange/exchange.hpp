@@ -38,7 +38,7 @@ struct Stretch {
   /// Assembles the stretch at `start`, with zeros in its gaps: fill(i, place) writes the bytes of chunk i, and returns
   /// the sum of what it read for them. Returns these sums.
   template <class Fill>
-  std::vector<PartialSum> put_together(std::byte* start, const Fill& fill) const {
+  std::vector<PartialSum> assemble_chunks(std::byte* start, const Fill& fill) const {
     std::vector<PartialSum> read;
     std::uint64_t end = 0;
     for (std::size_t i = 0; i < chunks.size(); ++i) {

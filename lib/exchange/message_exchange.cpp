@@ -3,8 +3,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/backoff.hpp"
 #include "base/buffer.hpp"
-#include "base/growing_pause.hpp"
 #include "exchange/exchange.hpp"
 #include "exchange/rounds.hpp"
 
@@ -105,7 +105,7 @@ class MessageExchange final : public Exchange {
     agree(processes_, [&] {
       round.writes.wait();  // its buffers are free again
       round.read_ahead_to_write.clear();
-      rounds_.look_ahead(work);
+      rounds_.plan_ahead(work);
     });
     if (!rounds_.agree_on_grants()) return false;
     agree(processes_, [&] {
@@ -125,7 +125,7 @@ class MessageExchange final : public Exchange {
   /// Reads what the peers requested into their messages, and this process's own pieces directly into its chunks. Chunks
   /// without other pieces are written at once, together, while they are in the processor's cache.
   void read(Workload& work, Round& round) {
-    if (work.can_read_ahead()) ask_ahead(work, round);
+    if (work.can_read_ahead()) prefetch_round(work, round);
     read_messages(work, round.plan, round.sent.data(), shares_.scratch_bytes, round.reads);
     OwnStretch own;
     for (ChunkInRound& chunk : round.plan.chunks) {
@@ -169,7 +169,7 @@ class MessageExchange final : public Exchange {
       thread_local Buffer room;
       grow(room, shares_.own_bytes);
       std::byte* const start = room.data() + own.stretch.shift();
-      const auto read = own.stretch.put_together(start, [&](std::size_t i, std::byte* place) {
+      const auto read = own.stretch.assemble_chunks(start, [&](std::size_t i, std::byte* place) {
         take_local(work, *own.chunks[i], place);
         return own.chunks[i]->read;
       });
@@ -179,7 +179,7 @@ class MessageExchange final : public Exchange {
   }
 
   /// Prefetches in the order of reading, as far as there is room.
-  static void ask_ahead(Workload& work, Round& round) {
+  static void prefetch_round(Workload& work, Round& round) {
     const auto ask = [&](const std::vector<Transfer>& transfers) {
       return std::all_of(transfers.begin(), transfers.end(), [&](const Transfer& transfer) {
         const bool has_room = work.can_read_ahead();
@@ -201,7 +201,7 @@ class MessageExchange final : public Exchange {
   void exchange(Round& round, TaskGroup& others) {
     const auto pending = processes_.start(rounds_.outgoing(round.plan.sent, round.sent.data()),
                                           rounds_.incoming(round.plan.received, round.received.data()));
-    GrowingPause pause;
+    Backoff pause;
     while (!pending->is_done())
       if (others.is_done_within(pause.next())) return pending->wait();
   }

@@ -10,7 +10,7 @@ std::uint64_t message_bytes(const Transfer& transfer) {
 }
 
 StridedCopy unpacking(const Transfer& transfer) {
-  const Extents shape = transfer.source.box.shape();
+  const Shape shape = transfer.source.box.shape();
   return strided_copy(shape, row_major_strides(shape), transfer.target_strides, transfer.element);
 }
 

@@ -23,23 +23,24 @@ constexpr std::uint64_t own_chunks_for_one = 4;
 }  // namespace
 
 std::vector<std::uint64_t> grant_round(std::uint64_t part_bytes, std::uint64_t round,
-                                       const std::vector<RoundWish>& wishes) {
-  std::vector<std::uint64_t> granted(wishes.size(), 0);
+                                       const std::vector<RoundRequest>& round_requests) {
+  std::vector<std::uint64_t> granted(round_requests.size(), 0);
   std::vector<std::size_t> served;
   std::uint64_t left = part_bytes;
   double wanted = 0;  // beyond what is granted
-  for (std::size_t i = 0; i < wishes.size(); ++i) {
-    const std::size_t writer = (round + i) % wishes.size();
-    const RoundWish& wish = wishes[writer];
-    if (wish.most == 0 || (wish.least > left && i > 0)) continue;
-    granted[writer] = wish.least;
-    left -= std::min(left, wish.least);
+  for (std::size_t i = 0; i < round_requests.size(); ++i) {
+    const std::size_t writer = (round + i) % round_requests.size();
+    const RoundRequest& round_request = round_requests[writer];
+    if (round_request.most == 0 || (round_request.least > left && i > 0)) continue;
+    granted[writer] = round_request.least;
+    left -= std::min(left, round_request.least);
     served.push_back(writer);
-    wanted += double(wish.most - wish.least);
+    wanted += double(round_request.most - round_request.least);
   }
   const double part_of_wish = wanted > double(left) ? double(left) / wanted : 1.0;
   for (const std::size_t writer : served)
-    granted[writer] += static_cast<std::uint64_t>(double(wishes[writer].most - wishes[writer].least) * part_of_wish);
+    granted[writer] +=
+        static_cast<std::uint64_t>(double(round_requests[writer].most - round_requests[writer].least) * part_of_wish);
   return granted;
 }
 
@@ -61,7 +62,7 @@ Rounds::Rounds(Communicator& processes, std::uint64_t part_bytes, std::uint64_t 
       part_bytes_(part_bytes),
       chunk_bytes_(std::clamp(std::min(part_bytes / 8, most_chunk), least_chunk, best_chunk)) {}
 
-void Rounds::look_ahead(Workload& work) {
+void Rounds::plan_ahead(Workload& work) {
   while (ahead_.empty() || bytes_ahead_ < part_bytes_) {
     const auto chunk = next(work);
     if (!chunk) return;
@@ -77,7 +78,7 @@ std::optional<Chunk> Rounds::next(Workload& work) {
 }
 
 void Rounds::plan(Workload& work, const Chunk& chunk) {
-  Planned planned;
+  PlannedChunk planned;
   ChunkInRound& in_round = planned.chunk;
   in_round.chunk = chunk;
   const std::uint64_t most = chunk_bytes_ / least_cost;
@@ -113,29 +114,31 @@ void Rounds::divide(const Chunk& chunk, std::uint64_t parts) {
   }
 }
 
-std::vector<RoundWish> Rounds::wishes() const {
-  std::vector<RoundWish> wishes(peers_);
-  for (RoundWish& wish : wishes) wish.has_more = !ahead_.empty();
+std::vector<RoundRequest> Rounds::round_requests() const {
+  std::vector<RoundRequest> round_requests(peers_);
+  for (RoundRequest& round_request : round_requests) round_request.has_more = !ahead_.empty();
   std::uint64_t room = 0;
   for (std::size_t i = 0; i < ahead_.size(); ++i) {
     room += ahead_[i].chunk.room;
     if (i > 0 && room > part_bytes_) break;
     for (const auto& [peer, bytes] : ahead_[i].asked) {
-      wishes[peer].most += bytes;
-      if (i == 0) wishes[peer].least = bytes;
+      round_requests[peer].most += bytes;
+      if (i == 0) round_requests[peer].least = bytes;
     }
   }
-  return wishes;
+  return round_requests;
 }
 
 bool Rounds::agree_on_grants() {
-  const std::vector<RoundWish> of_all = give_each(wishes(), processes_);
-  if (std::none_of(of_all.begin(), of_all.end(), [](const RoundWish& wish) { return wish.has_more; })) return false;
-  set_grants(give_each(grant_round(part_bytes_, round_++, of_all), processes_));
+  const std::vector<RoundRequest> of_all = exchange_values(round_requests(), processes_);
+  if (std::none_of(of_all.begin(), of_all.end(),
+                   [](const RoundRequest& round_request) { return round_request.has_more; }))
+    return false;
+  set_grants(exchange_values(grant_round(part_bytes_, round_++, of_all), processes_));
   return true;
 }
 
-bool Rounds::is_granted(const Planned& planned, const RoundPlan& plan) const {
+bool Rounds::is_granted(const PlannedChunk& planned, const RoundPlan& plan) const {
   if (!plan.chunks.empty() && plan.room + planned.chunk.room > part_bytes_) return false;
   return std::all_of(planned.asked.begin(), planned.asked.end(),
                      [&](const auto& asked) { return asked.second <= granted_[asked.first]; });

@@ -17,7 +17,7 @@
 namespace ckpt {
 
 /// A writer's wishes to a reader for the next round.
-struct RoundWish {
+struct RoundRequest {
   bool has_more = false;    ///< the writer has chunks left, from any reader
   std::uint64_t least = 0;  ///< bytes from this reader for its next chunk
   std::uint64_t most = 0;   ///< bytes from this reader for all chunks that fit into its own memory
@@ -28,7 +28,7 @@ struct RoundWish {
 /// what they would like. The order rotates: every reader serves the writer whose rank is `round` modulo their number,
 /// even beyond `part_bytes`, so that each makes progress. A pure function.
 std::vector<std::uint64_t> grant_round(std::uint64_t part_bytes, std::uint64_t round,
-                                       const std::vector<RoundWish>& wishes);
+                                       const std::vector<RoundRequest>& round_requests);
 
 /// One message to or from each process, contiguous in a buffer.
 struct Messages {
@@ -86,13 +86,13 @@ class Rounds {
 
   // A round is planned in five steps. The second and the fourth are collective.
   /// Plans as many chunks as this process has room for.
-  void look_ahead(Workload& work);
+  void plan_ahead(Workload& work);
   /// Sends the readers what these chunks would take, and receives what each grants. Returns false if no process has a
   /// chunk left.
   bool agree_on_grants();
   /// The two halves of agree_on_grants: what this process would like from each peer, and what it may then request from
   /// each.
-  std::vector<RoundWish> wishes() const;
+  std::vector<RoundRequest> round_requests() const;
   void set_grants(std::vector<std::uint64_t> granted) { granted_ = std::move(granted); }
   /// Takes the chunks that the grants allow in this round.
   void take_chunks(RoundPlan& plan);
@@ -105,7 +105,7 @@ class Rounds {
 
  private:
   /// A planned chunk, and the bytes that it takes from each peer.
-  struct Planned {
+  struct PlannedChunk {
     ChunkInRound chunk;
     std::map<std::uint32_t, std::uint64_t> asked;
   };
@@ -114,7 +114,7 @@ class Rounds {
   /// Adds a chunk to the planned ones; or, if it has too many transfers, adds its parts to what is planned next.
   void plan(Workload& work, const Chunk& chunk);
   void divide(const Chunk& chunk, std::uint64_t parts);
-  bool is_granted(const Planned& planned, const RoundPlan& plan) const;
+  bool is_granted(const PlannedChunk& planned, const RoundPlan& plan) const;
   std::vector<Communicator::Message> messages(const Messages& messages, std::byte* buffer, std::uint64_t step) const;
 
   Communicator& processes_;
@@ -125,7 +125,7 @@ class Rounds {
   std::uint64_t chunk_bytes_;
   std::uint64_t round_ = 0;
   std::vector<Chunk> parts_;  // parts of a chunk that was too large, last one first
-  std::deque<Planned> ahead_;
+  std::deque<PlannedChunk> ahead_;
   std::uint64_t bytes_ahead_ = 0;       // size of these, as counted in a round
   std::vector<std::uint64_t> granted_;  // by peer: what this process may request from it in this round
 };

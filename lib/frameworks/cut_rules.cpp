@@ -28,7 +28,7 @@ bool is_first_slot(const Mesh& mesh, Position card) {
 std::optional<Keys> whole_keys(const CutTensor& tensor, const Mesh& mesh) {
   const Box all = whole(tensor.shape);
   std::set<std::uint64_t> files;
-  for (const CutTensor::Held& held : tensor.held) {
+  for (const CutTensor::CardPiece& held : tensor.held) {
     if (!(held.box == all) || !is_first_slot(mesh, held.card)) return std::nullopt;
     files.insert(mesh.coordinate(held.card, file_axis));
   }
@@ -52,7 +52,7 @@ std::optional<Keys> split_keys(const CutTensor& tensor, const Mesh& mesh) {
   const std::uint64_t size = tensor.shape[*cut];
   const std::uint64_t each = ceil_div(size, cards);
   std::uint64_t found = 0;
-  for (const CutTensor::Held& held : tensor.held) {
+  for (const CutTensor::CardPiece& held : tensor.held) {
     const std::uint64_t card = mesh.coordinate(held.card, file_axis);
     Box expected = whole(tensor.shape);
     expected.set(*cut, {std::min(size, card * each), std::min(size, (card + 1) * each)});
@@ -69,24 +69,24 @@ std::optional<Keys> split_keys(const CutTensor& tensor, const Mesh& mesh) {
 }
 
 /// Patterns for names that are cut alike.
-struct AlikeNames {
+struct NameFamily {
   std::size_t kind = 0;  ///< of the keys
   std::vector<Pattern> patterns;
   std::vector<std::string> names;
   bool is_short = false;  ///< one pattern for several names
 };
 
-void write_out(AlikeNames& group) {
+void write_out(NameFamily& group) {
   group.patterns.clear();
   for (const std::string& name : group.names) group.patterns.emplace_back(literal(name));
   group.is_short = false;
 }
 
-std::vector<AlikeNames> groups_of(const std::vector<std::vector<std::string>>& names_of_kind) {
-  std::vector<AlikeNames> groups;
+std::vector<NameFamily> groups_of(const std::vector<std::vector<std::string>>& names_of_kind) {
+  std::vector<NameFamily> groups;
   for (std::size_t kind = 0; kind < names_of_kind.size(); ++kind)
     for (NameGroup& found : group_names(names_of_kind[kind])) {
-      AlikeNames group{kind, {}, std::move(found.names), true};
+      NameFamily group{kind, {}, std::move(found.names), true};
       const bool is_plain = std::none_of(group.names.front().begin(), group.names.front().end(), begins_pattern);
       if (group.names.size() > 1 && is_plain)
         group.patterns.emplace_back(found.pattern);
@@ -98,7 +98,7 @@ std::vector<AlikeNames> groups_of(const std::vector<std::vector<std::string>>& n
 }
 
 /// Replaces patterns that match names of other kinds by the names themselves, until none matches any.
-void part(std::vector<AlikeNames>& groups, const std::unordered_map<std::string, std::size_t>& kind_of) {
+void part(std::vector<NameFamily>& groups, const std::unordered_map<std::string, std::size_t>& kind_of) {
   for (bool is_parted = false; !is_parted;) {
     is_parted = true;
     std::vector<const Pattern*> patterns;
@@ -140,7 +140,7 @@ Keys keys_of(const CutTensor& tensor, const Mesh& mesh) {
   if (auto keys = whole_keys(tensor, mesh)) return *keys;
   if (auto keys = split_keys(tensor, mesh)) return *keys;
   Boxes boxes;
-  for (const CutTensor::Held& held : tensor.held) boxes.emplace(mesh.card(held.card), held.box);
+  for (const CutTensor::CardPiece& held : tensor.held) boxes.emplace(mesh.card(held.card), held.box);
   try {
     const BoxCover cover(boxes, tensor.shape, mesh);
   } catch (const Error& error) {
@@ -157,7 +157,7 @@ Keys keys_of(const CutTensor& tensor, const Mesh& mesh) {
 Keys keys_elsewhere(const CutTensor& tensor) {
   Keys keys;
   for (std::size_t d = 0; d < tensor.shape.size(); ++d)
-    for (const CutTensor::Held& held : tensor.held)
+    for (const CutTensor::CardPiece& held : tensor.held)
       if (held.box[d].size() < tensor.shape[d]) {
         keys.split.emplace(d + 1);
         keys.split->back() = {file_axis};
@@ -181,11 +181,11 @@ std::vector<Rule> rules_of(const std::vector<NamedKeys>& names, const Mesh& mesh
     names_of_kind[known->second].push_back(each.name);
     kind_of.emplace(each.name, known->second);
   }
-  std::vector<AlikeNames> groups = groups_of(names_of_kind);
+  std::vector<NameFamily> groups = groups_of(names_of_kind);
   part(groups, kind_of);
   std::vector<Rule> rules(keys.size());
   for (std::size_t kind = 0; kind < keys.size(); ++kind) rules[kind].keys = std::move(keys[kind]);
-  for (AlikeNames& group : groups)
+  for (NameFamily& group : groups)
     for (Pattern& pattern : group.patterns) rules[group.kind].names.push_back(std::move(pattern));
   return rules;
 }

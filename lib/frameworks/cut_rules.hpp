@@ -11,13 +11,13 @@ namespace ckpt {
 
 /// A tensor whose pieces state where they belong.
 struct CutTensor {
-  struct Held {
+  struct CardPiece {
     Position card = 0;
     Box box;
   };
   std::string name;
-  Extents shape;
-  std::vector<Held> held;  ///< one for each card that holds some of it
+  Shape shape;
+  std::vector<CardPiece> held;  ///< one for each card that holds some of it
 };
 
 /// The simplest keys that say how a tensor is cut: whole, `at` some cards or on all; cut along one dimension by `ceil`;

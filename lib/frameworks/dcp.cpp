@@ -165,7 +165,7 @@ class DcpDescription {
         slots_(torch::dcp_slots(metadata_)),
         most_slots_(slots_.empty() ? 1 : *std::max_element(slots_.begin(), slots_.end())) {}
 
-  Described describe() {
+  DirectoryDescription describe() {
     if (metadata_.files.empty())
       throw Error(Kind::input, metadata_name(),
                   {"names no file", "files with data", "was an empty state saved? Take another checkpoint"});
@@ -300,11 +300,11 @@ class DcpDescription {
       described_.left_out.push_back(std::string(common_file) + " (" + format_bytes(common.bytes) + ")");
       return;
     }
-    described_.beside.push_back(
+    described_.sidecars.push_back(
         {common_file,
          small_text(directory_ / common_file, torch::most_object_bytes(), "what Megatron keeps beside data"),
          std::move(names)});
-    described_.beside.push_back(
+    described_.sidecars.push_back(
         {finished_file, small_text(directory_ / finished_file, most_finished_bytes, "Megatron's few words of JSON")});
   }
 
@@ -313,7 +313,7 @@ class DcpDescription {
   torch::DcpMetadata metadata_;
   std::vector<std::uint32_t> slots_;
   std::uint32_t most_slots_;
-  Described described_;
+  DirectoryDescription described_;
 };
 
 }  // namespace
@@ -322,14 +322,14 @@ bool is_dcp(const fs::path& directory) {
   return has_data_file(directory);
 }
 
-std::vector<std::string> dcp_names_beside(const Layout& layout) {
+std::vector<std::string> dcp_sidecar_names(const Layout& layout) {
   const std::vector<std::string> paths = layout.files.paths(layout.mesh);
   const bool is_meant =
       std::all_of(paths.begin(), paths.end(), [](const std::string& path) { return path.ends_with(data_ending); });
   return is_meant ? std::vector<std::string>{common_file, finished_file} : std::vector<std::string>{};
 }
 
-Described describe_dcp(const fs::path& directory, SourceStore& store) {
+DirectoryDescription describe_dcp(const fs::path& directory, SourceStore& store) {
   check_finished(directory);
   return DcpDescription(directory, store).describe();
 }

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "frameworks/described.hpp"
+#include "frameworks/directory_description.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
@@ -16,10 +16,10 @@ bool is_dcp(const std::filesystem::path& directory);
 /// Describes a directory from its `.metadata`: each file is a card, or several if it holds several chunks of one
 /// tensor. Numbers and texts among the objects, and those in Megatron's common.pt, become attributes. Throws input if
 /// the directory is unfinished or contradicts itself.
-Described describe_dcp(const std::filesystem::path& directory, SourceStore& store);
+DirectoryDescription describe_dcp(const std::filesystem::path& directory, SourceStore& store);
 
 /// The names of the files that Megatron keeps beside a layout's files: for unsharded values, and for the form. Empty
 /// unless the layout's files are those of a DCP directory.
-std::vector<std::string> dcp_names_beside(const Layout& layout);
+std::vector<std::string> dcp_sidecar_names(const Layout& layout);
 
 }  // namespace ckpt

@@ -42,7 +42,7 @@ class DeepSpeedDescription {
         module_(module),
         files_(deepspeed::find_tag(directory, module == nullptr ? "" : module->axis)) {}
 
-  Described describe() {
+  DirectoryDescription describe() {
     if (!files_.folder.empty()) log::info("{} names {}", deepspeed::latest_file, files_.tag);
     states_ = read_states(0);
     if (module_ != nullptr)
@@ -75,7 +75,7 @@ class DeepSpeedDescription {
     described_.elsewhere = described_.layout;
     described_.elsewhere.files = deepspeed::zero_files(files_, files_.tag + "/", described_.layout.mesh);
     described_.masters = masters();
-    tell_tied();
+    report_tied();
     return std::move(described_);
   }
 
@@ -220,7 +220,7 @@ class DeepSpeedDescription {
   }
 
   /// Reports tied weights: ZeRO-3 keeps only one of each set.
-  void tell_tied() const {
+  void report_tied() const {
     if (!files_.model_of_each_rank || states_.tied.empty()) return;
     std::vector<std::string> names;
     for (const auto& each : states_.tied) names.push_back(each.name + " (" + each.to + ")");
@@ -232,7 +232,7 @@ class DeepSpeedDescription {
   ModuleLayout* module_;
   TagFiles files_;
   ModelStates states_;
-  Described described_;
+  DirectoryDescription described_;
 };
 
 }  // namespace
@@ -241,11 +241,11 @@ bool is_deepspeed(const fs::path& directory) {
   return deepspeed::has_tag(directory);
 }
 
-Described describe_deepspeed(const fs::path& directory, SourceStore& store) {
+DirectoryDescription describe_deepspeed(const fs::path& directory, SourceStore& store) {
   return DeepSpeedDescription(directory, store, nullptr).describe();
 }
 
-Described describe_deepspeed_of(const fs::path& directory, const Layout& weights, SourceStore& store) {
+DirectoryDescription describe_deepspeed_of(const fs::path& directory, const Layout& weights, SourceStore& store) {
   ModuleLayout module = deepspeed::module_layout(weights);
   return DeepSpeedDescription(directory, store, &module).describe();
 }

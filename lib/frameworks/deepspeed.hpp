@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "frameworks/described.hpp"
+#include "frameworks/directory_description.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
@@ -13,10 +13,11 @@ bool is_deepspeed(const std::filesystem::path& directory);
 /// Describes the optimizer's files from the model states beside them: `deepspeed::zero_layout`. Other cards get the
 /// same files, in a folder with the tag's name. Throws input if anything is incomplete or contradicts itself, and as
 /// deepspeed::find_tag does.
-Described describe_deepspeed(const std::filesystem::path& directory, SourceStore& store);
+DirectoryDescription describe_deepspeed(const std::filesystem::path& directory, SourceStore& store);
 
 /// As describe_deepspeed, for several model ranks that cut the weights as a layout says (deepspeed::module_layout),
 /// ZeRO-1 and 2. Throws input if the files have other numbers of ranks, or parameters that only one model rank has.
-Described describe_deepspeed_of(const std::filesystem::path& directory, const Layout& weights, SourceStore& store);
+DirectoryDescription describe_deepspeed_of(const std::filesystem::path& directory, const Layout& weights,
+                                           SourceStore& store);
 
 }  // namespace ckpt

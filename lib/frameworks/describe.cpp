@@ -11,10 +11,11 @@ namespace ckpt {
 
 struct Framework {
   bool (*is_meant)(const std::filesystem::path& directory);
-  Described (*describe)(const std::filesystem::path& directory, SourceStore& store);
+  DirectoryDescription (*describe)(const std::filesystem::path& directory, SourceStore& store);
   bool has_plain_files = false;  ///< each file describes its own content
   /// Describes with a layout of the model's weights alone; null: such a layout gets no special treatment.
-  Described (*complete)(const std::filesystem::path& directory, const Layout& weights, SourceStore& store) = nullptr;
+  DirectoryDescription (*complete)(const std::filesystem::path& directory, const Layout& weights,
+                                   SourceStore& store) = nullptr;
 };
 
 namespace {
@@ -40,12 +41,12 @@ bool SelfDescribed::completes(const Layout& given) const {
   return framework_->complete != nullptr && given.files.is_default();
 }
 
-Described SelfDescribed::describe(SourceStore& store) const {
+DirectoryDescription SelfDescribed::describe(SourceStore& store) const {
   return framework_->describe(directory_, store);
 }
 
-Described SelfDescribed::complete(const Layout& given, SourceStore& store) const {
-  Described described = framework_->complete(directory_, given, store);
+DirectoryDescription SelfDescribed::complete(const Layout& given, SourceStore& store) const {
+  DirectoryDescription described = framework_->complete(directory_, given, store);
   described.completes_given = true;
   return described;
 }

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "frameworks/described.hpp"
+#include "frameworks/directory_description.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
@@ -23,9 +23,9 @@ class SelfDescribed {
   bool completes(const Layout& given) const;
 
   /// Throws input if the directory is unfinished or contradicts itself.
-  Described describe(SourceStore& store) const;
+  DirectoryDescription describe(SourceStore& store) const;
   /// As `describe`, with a layout that it `completes`. Throws layout if that says what it must not.
-  Described complete(const Layout& given, SourceStore& store) const;
+  DirectoryDescription complete(const Layout& given, SourceStore& store) const;
 
  private:
   SelfDescribed(const std::filesystem::path& directory, const Framework& framework)

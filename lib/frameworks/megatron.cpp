@@ -42,10 +42,10 @@ bool is_megatron_run(const fs::path& directory) {
   return !folder.empty() && is_dcp(directory / folder);
 }
 
-Described describe_megatron_run(const fs::path& directory, SourceStore& store) {
+DirectoryDescription describe_megatron_run(const fs::path& directory, SourceStore& store) {
   const std::string folder = latest_folder(directory);
   log::info("{} names {}", latest_file, folder);
-  Described described = describe_dcp(directory / folder, store);
+  DirectoryDescription described = describe_dcp(directory / folder, store);
   described.layout.files = in_folder(described.layout.files, folder, described.layout.mesh);
   for (DescribedFile& file : described.files) {
     file.name = folder + "/" + file.name;

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "frameworks/described.hpp"
+#include "frameworks/directory_description.hpp"
 #include "store/store.hpp"
 
 namespace ckpt {
@@ -12,6 +12,6 @@ namespace ckpt {
 bool is_megatron_run(const std::filesystem::path& directory);
 
 /// Describes the checkpoint that the text file names, as describe_dcp. Throws input.
-Described describe_megatron_run(const std::filesystem::path& directory, SourceStore& store);
+DirectoryDescription describe_megatron_run(const std::filesystem::path& directory, SourceStore& store);
 
 }  // namespace ckpt

@@ -50,12 +50,12 @@ std::vector<NamedShape> weights_in(const ModelStates& states) {
   std::vector<NamedShape> weights;
   for (const auto& group : states.groups) weights.insert(weights.end(), group.begin(), group.end());
   for (const NamedShape& each : states.frozen)
-    if (volume(each.shape) > 0) weights.push_back(each);
+    if (numel(each.shape) > 0) weights.push_back(each);
   return weights;
 }
 
 /// A model rank's weights, as a file that holds them whole would have them.
-Holding shapes_in(const ModelStates& states) {
+CardArrays shapes_in(const ModelStates& states) {
   std::vector<StoredArray> arrays;
   for (NamedShape& each : weights_in(states))
     arrays.push_back({std::move(each.name), *number_type("f32"), each.shape, std::nullopt, false});
@@ -138,11 +138,11 @@ std::map<std::string, Keys> keys_of_pieces(const ModuleLayout& module, const Tag
                                            const std::vector<ModelStates>& ranks) {
   Layout layout = on_all_ranks(module, ranks.front().data_ranks);
   layout.files = CardFiles({FileEntry{FileTemplate(files.folder + files.model, layout.mesh), ""}});
-  std::vector<Holding> by_rank;
+  std::vector<CardArrays> by_rank;
   for (const ModelStates& states : ranks) by_rank.push_back(shapes_in(states));
-  std::vector<Holding> holdings;
-  for (Position card = 0; card < layout.mesh.size(); ++card) holdings.push_back(by_rank[card % ranks.size()]);
-  const Placement whole = resolve_source(layout, holdings).placement;
+  std::vector<CardArrays> card_arrays;
+  for (Position card = 0; card < layout.mesh.size(); ++card) card_arrays.push_back(by_rank[card % ranks.size()]);
+  const Placement whole = resolve_source(layout, card_arrays).placement;
   const Naming naming(layout);
   std::map<std::string, Keys> keys;
   for (const Tensor& weight : whole.tensors()) {

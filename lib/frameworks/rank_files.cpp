@@ -28,15 +28,15 @@ constexpr std::uint64_t most_missing = 1000;
 /// torch/distributed/checkpoint/hf_storage.py), recognised by their content, each as a rank's; one rank may have
 /// several with different tensors. Reports other files beside them. Nothing where there are none. `names` and
 /// `catalogs` are parallel.
-std::optional<RankFamily> corner_family(const std::vector<std::string>& names,
+std::optional<RankFamily> origin_family(const std::vector<std::string>& names,
                                         const std::vector<FileCatalog>& catalogs) {
   RankFamily family;
   std::vector<std::string> ours;
   std::vector<std::string> others;
   bool says_any = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    says_any = says_any || says_corners(*catalogs[i].schema);
-    const bool is_ours = is_of_corners(*catalogs[i].schema);
+    says_any = says_any || states_origins(*catalogs[i].schema);
+    const bool is_ours = has_origins(*catalogs[i].schema);
     (is_ours ? ours : others).push_back(names[i]);
     if (is_ours) family.files.push_back({ours.size() - 1, i});
   }
@@ -78,29 +78,29 @@ class RankFiles {
   RankFiles(const std::vector<std::string>& names, const std::vector<FileCatalog>& catalogs, std::string origin)
       : names_(names), catalogs_(catalogs), origin_(std::move(origin)) {}
 
-  std::optional<Described> describe() {
+  std::optional<DirectoryDescription> describe() {
     choose_families();
     if (families_.empty()) return std::nullopt;
     const RankMesh mesh(schemas_by_rank());
     mesh_ = mesh.mesh();
-    Described described;
+    DirectoryDescription described;
     std::vector<NamedKeys> here;
     std::vector<NamedKeys> elsewhere;
     for (const RankFamily& family : families_) {
       const std::string prefix = prefix_of(family);
-      const auto tensors = spread_tensors(family, names_, catalogs_, mesh);
-      tell_shapeless(family, tensors);
+      const auto tensors = sharded_tensors(family, names_, catalogs_, mesh);
+      warn_of_shapeless(family, tensors);
       add_shapes(family, tensors, described.files);
       for (const auto& [name, tensor] : tensors) {
         NamedKeys keys{prefix + name, keys_of(prefix + name, tensor, mesh_)};
         if (!says_pieces(family)) keys.keys.replicas = Replicas::first;
         // A file without a piece is known to lack one only where the shape is known.
-        if (tensor.has_corner && keys.keys.split && tensor.parts.size() < mesh_.size()) {
-          const Extents shape = cut(name, tensor).shape;
+        if (tensor.has_origin && keys.keys.split && tensor.parts.size() < mesh_.size()) {
+          const Shape shape = cut(name, tensor).shape;
           keys.keys.shape.emplace(shape.begin(), shape.end());
         }
         here.push_back(keys);
-        if (tensor.has_corner) keys.keys = keys_elsewhere(cut(name, tensor));
+        if (tensor.has_origin) keys.keys = keys_elsewhere(cut(name, tensor));
         if (mesh_.axes == std::vector<std::string>{"card"}) keys.keys.at.reset();  // the card that saved it, no stage
         elsewhere.push_back(std::move(keys));
       }
@@ -123,7 +123,7 @@ class RankFiles {
       if (names_.size() > 1 && are_of_one_rank()) families_ = rank_families(names_);
       return check_labels();
     }
-    if (auto shards = corner_family(names_, catalogs_)) {
+    if (auto shards = origin_family(names_, catalogs_)) {
       families_.push_back(std::move(*shards));
       return;
     }
@@ -164,10 +164,10 @@ class RankFiles {
   }
 
   /// What follows from the pieces alone may be too short.
-  void tell_shapeless(const RankFamily& family, const std::map<std::string, SpreadTensor>& tensors) const {
+  void warn_of_shapeless(const RankFamily& family, const std::map<std::string, ShardedTensor>& tensors) const {
     std::vector<std::string> shapeless;
     for (const auto& [name, tensor] : tensors)
-      if (tensor.has_corner && !tensor.global_shape) shapeless.push_back(name);
+      if (tensor.has_origin && !tensor.global_shape) shapeless.push_back(name);
     if (shapeless.empty()) return;
     const std::vector<std::string> missing = missing_shards(family, names_);
     log::warn(
@@ -189,21 +189,21 @@ class RankFiles {
 
   /// Adds catalogs that state a tensor's whole shape where its pieces do not, so that an absent piece is known to be
   /// empty. Drops the attribute that says where the pieces lie.
-  void add_shapes(const RankFamily& family, const std::map<std::string, SpreadTensor>& tensors,
+  void add_shapes(const RankFamily& family, const std::map<std::string, ShardedTensor>& tensors,
                   std::vector<DescribedFile>& files) const {
     if (std::none_of(family.files.begin(), family.files.end(),
-                     [&](const auto& file) { return is_of_corners(*catalogs_[file.file].schema); }))
+                     [&](const auto& file) { return has_origins(*catalogs_[file.file].schema); }))
       return;
-    std::map<std::string, Extents> shapes;
+    std::map<std::string, Shape> shapes;
     for (const auto& [name, tensor] : tensors)
-      if (tensor.has_corner) shapes.emplace(name, cut(name, tensor).shape);
+      if (tensor.has_origin) shapes.emplace(name, cut(name, tensor).shape);
     for (const RankFamily::File& each : family.files) {
       FileCatalog catalog = catalogs_[each.file];
       auto arrays = *catalog.schema->arrays;
       for (StoredArray& array : arrays)
         if (const auto shape = shapes.find(array.name); shape != shapes.end()) array.global_shape = shape->second;
       Schema schema = *catalog.schema;
-      std::erase_if(schema.attributes, [](const Attribute& attribute) { return is_of_corners(attribute); });
+      std::erase_if(schema.attributes, [](const Attribute& attribute) { return has_origins(attribute); });
       schema.arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
       catalog.schema = std::make_shared<const Schema>(std::move(schema));
       files.push_back({names_[each.file], names_[each.file], std::move(catalog)});
@@ -263,8 +263,9 @@ class RankFiles {
 
 }  // namespace
 
-std::optional<Described> describe_rank_files(const std::vector<std::string>& names,
-                                             const std::vector<FileCatalog>& catalogs, const std::string& origin) {
+std::optional<DirectoryDescription> describe_rank_files(const std::vector<std::string>& names,
+                                                        const std::vector<FileCatalog>& catalogs,
+                                                        const std::string& origin) {
   return RankFiles(names, catalogs, origin).describe();
 }
 

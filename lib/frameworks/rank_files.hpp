@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "frameworks/described.hpp"
+#include "frameworks/directory_description.hpp"
 
 namespace ckpt {
 
@@ -13,7 +13,8 @@ namespace ckpt {
 /// file's name is its rank. If there are several kinds of files (model_world_size_8_rank_0.pt and
 /// optim_world_size_8_rank_0.pt), each kind is a prefix of its tensors' names ("model/"). `names` and `catalogs` are
 /// parallel; the result has the files of which more is known now. Throws input if the files contradict each other.
-std::optional<Described> describe_rank_files(const std::vector<std::string>& names,
-                                             const std::vector<FileCatalog>& catalogs, const std::string& origin);
+std::optional<DirectoryDescription> describe_rank_files(const std::vector<std::string>& names,
+                                                        const std::vector<FileCatalog>& catalogs,
+                                                        const std::string& origin);
 
 }  // namespace ckpt

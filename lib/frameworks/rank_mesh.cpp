@@ -101,7 +101,7 @@ std::uint64_t RankMesh::chunks_before(const Piece& piece, std::size_t dim, std::
   return chunks;
 }
 
-Box RankMesh::box(const Piece& piece, const Extents& shape) const {
+Box RankMesh::box(const Piece& piece, const Shape& shape) const {
   const auto& sizes = sizes_.at(names_of_axes(piece.mesh));
   Box box = whole(shape);
   for (std::size_t dim = 0; dim < piece.split.size(); ++dim)

@@ -30,7 +30,7 @@ class RankMesh {
 
   /// The part that a file holds of a tensor cut over a mesh: along each dimension axis by axis, each by `ceil`. Throws
   /// input if its strides do not follow from its axes.
-  Box box(const Piece& piece, const Extents& shape) const;
+  Box box(const Piece& piece, const Shape& shape) const;
 
   /// How many chunks the axes to the right of one cut a dimension into.
   std::uint64_t chunks_before(const Piece& piece, std::size_t dim, std::uint64_t axis) const;

@@ -170,7 +170,7 @@ PickleId add_tuple(Pickle& tree, std::vector<PickleId> items) {
   return tree.add(std::move(tuple));
 }
 
-PickleId add_numbers(Pickle& tree, const Extents& numbers) {
+PickleId add_numbers(Pickle& tree, const Shape& numbers) {
   std::vector<PickleId> items;
   for (const std::uint64_t number : numbers)
     items.push_back(torch::add_integer(tree, static_cast<std::int64_t>(number)));
@@ -224,7 +224,7 @@ PickleNode value_node(Pickle& tree, const std::string& name, const SmallTensor& 
   PickleNode storage = node_of(PickleKind::persistent);
   storage.arguments = add_tuple(
       tree, {torch::add_text(tree, torch::carried_bytes), add_global(tree, "torch", type->storage),
-             torch::add_text(tree, name), torch::add_integer(tree, static_cast<std::int64_t>(volume(value.shape))),
+             torch::add_text(tree, name), torch::add_integer(tree, static_cast<std::int64_t>(numel(value.shape))),
              tree.add(std::move(text))});
   const PickleId hooks =
       tree.add(call_of(add_global(tree, "collections", "OrderedDict"), tree.add(node_of(PickleKind::tuple))));
@@ -259,7 +259,7 @@ PickleId content_metadata(Pickle& tree) {
 }
 
 /// Records in the optimizer's dict in which form its state is saved.
-void tell_form(Pickle& tree) {
+void record_form(Pickle& tree) {
   const PickleId optimizer = tree.value_of(tree.root(), "optimizer");
   if (optimizer == torch::no_node || !tree[optimizer].has_pairs)
     throw Error(
@@ -280,7 +280,7 @@ std::string common_tree(Pickle tree, bool has_states) {
     kept.push_back(items[i + 1]);
   }
   tree.change(tree.root()).items = std::move(kept);
-  if (has_states) tell_form(tree);
+  if (has_states) record_form(tree);
   add_pair(tree, tree.root(), "content_metadata", content_metadata(tree));
   torch::PickleWriter out(tree.protocol());
   torch::PickleCopy copy(tree, out, [](PickleId) { return false; });
@@ -294,7 +294,7 @@ std::string file_of(const std::string& tree) {
   spec.tree = std::make_shared<const std::string>(tree);
   const NewFile made = torch::form_of(spec);
   std::string bytes(made.room.bytes, '\0');
-  for (const Passage& passage : made.passages) bytes.replace(passage.offset, passage.bytes.size(), passage.bytes);
+  for (const FileSegment& segment : made.segments) bytes.replace(segment.offset, segment.bytes.size(), segment.bytes);
   return bytes;
 }
 
@@ -319,7 +319,7 @@ std::set<std::string> value_names(const std::string& tree, bool has_states) {
   return names;
 }
 
-Rest rest(const std::vector<RankTree>& ranks, const std::vector<std::string>& names) {
+CommonState common_state(const std::vector<RankTree>& ranks, const std::vector<std::string>& names) {
   RankObjects objects(names);
   const auto count = counts(ranks);
   if (!count)
@@ -335,7 +335,7 @@ Rest rest(const std::vector<RankTree>& ranks, const std::vector<std::string>& na
   }
   const bool has_states =
       std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with(state_prefix); });
-  Rest made;
+  CommonState made;
   made.objects = objects.take();
   made.files = {{torch::torch_dist_tree, file_of(common_tree(std::move(first).value(), has_states))},
                 {torch_dist_finished, finished_text}};

@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "frameworks/file_beside.hpp"
+#include "frameworks/sidecar.hpp"
 #include "tensor/dtype.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::torch_dist {
 
 /// A tensor with its elements, in row-major order.
 struct SmallTensor {
   DType dtype;
-  Extents shape;
+  Shape shape;
   std::string bytes;
 };
 using SmallTensors = std::map<std::string, SmallTensor>;  // by name
@@ -44,14 +44,14 @@ struct RankTree {
 std::optional<RankTree::Rank> rank_in_path(const std::string& path);
 
 /// What torch_dist keeps besides weights and the optimizer's state.
-struct Rest {
-  std::vector<FileBeside> files;  ///< common.pt and metadata.json
-  std::string objects;            ///< a DCP directory's tree of what modules save besides weights
+struct CommonState {
+  std::vector<Sidecar> files;  ///< common.pt and metadata.json
+  std::string objects;         ///< a DCP directory's tree of what modules save besides weights
 };
 
 /// `ranks`: at least one; values that all ranks share come from the first. A module's object comes from the first rank
 /// that has it, since tensor ranks are replicas there. States of generators are each rank's; they need all ranks to be
 /// known and present. `names`: torch_dist names of the tensors that are written. Throws as value_names.
-Rest rest(const std::vector<RankTree>& ranks, const std::vector<std::string>& names);
+CommonState common_state(const std::vector<RankTree>& ranks, const std::vector<std::string>& names);
 
 }  // namespace ckpt::torch_dist

@@ -90,9 +90,9 @@ Names gathered(const Names& dealt, std::uint64_t ranks) {
 }
 
 /// The shape that a card's model rank has of a parameter, before data ranks cut it.
-Extents local_shape(const Placement& target, ParameterId parameter, Position card) {
-  const Spread& spread = target.spreads()[parameter];
-  Extents shape(spread.cuts.size());
+Shape local_shape(const Placement& target, ParameterId parameter, Position card) {
+  const Sharding& spread = target.shardings()[parameter];
+  Shape shape(spread.cuts.size());
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::size_t dim = spread.permute[i];
     shape[i] = spread.cuts[dim]->extent(target.mesh().combination_at(spread.axes[dim], card));
@@ -117,7 +117,7 @@ TreeFit::TreeFit(const Placement& target, const std::vector<NamedSchema>& source
   if (ranks_ == 0) ranks_ = target.mesh().size() / model_ranks_;
   std::map<std::string, ArrayId> by_name;
   for (ArrayId array = 0; array < target.arrays().size(); ++array) {
-    const bool is_flat = target.spreads()[target.arrays()[array].members.front()].bucket.has_value();
+    const bool is_flat = target.shardings()[target.arrays()[array].members.front()].bucket.has_value();
     (is_flat ? by_name : weights_).emplace(where_.name(array), array);
   }
   is_of_pieces_ = by_name.contains(std::string(deepspeed::flat_groups_of_pieces) + "0");
@@ -153,7 +153,7 @@ void TreeFit::check_order(const std::vector<NamedSchema>& source) const {
   }
 }
 
-std::optional<Extents> TreeFit::shape_of(const std::string& path, Position card) const {
+std::optional<Shape> TreeFit::shape_of(const std::string& path, Position card) const {
   if (is_of_pieces_) {
     const auto weight = target_.find(path.substr(path.find('/') + 1));
     return weight ? std::optional(local_shape(target_, *weight, card)) : std::nullopt;
@@ -185,7 +185,7 @@ std::optional<std::string> TreeFit::fitted(FileNumber file, const std::string& t
     slice.all = sizes.padded;
     for (const ParameterId member : target_.arrays()[array].members) {
       const Interval run = target_.run_of(member, card);
-      const std::uint64_t elements = volume(local_shape(target_, member, card));
+      const std::uint64_t elements = numel(local_shape(target_, member, card));
       slice.parameters.push_back({weight_name(target_.tensors()[member].name), run, elements});
     }
     slices.push_back(std::move(slice));
@@ -202,7 +202,7 @@ bool follows_from_ranks(std::string_view name) {
   return name == "group_paddings" || name.find(mappings) != std::string_view::npos;
 }
 
-std::optional<FileBeside> file_beside(const Layout& target) {
+std::optional<Sidecar> latest_sidecar(const Layout& target) {
   std::set<std::string> folders;
   for (const std::string& path : target.files.paths(target.mesh)) {
     if (!zero_file(path)) return std::nullopt;
@@ -210,7 +210,7 @@ std::optional<FileBeside> file_beside(const Layout& target) {
   }
   if (folders.size() != 1 || folders.begin()->empty() || folders.begin()->find('/') != std::string::npos)
     return std::nullopt;
-  return FileBeside{deepspeed::latest_file, *folders.begin()};
+  return Sidecar{deepspeed::latest_file, *folders.begin()};
 }
 
 }  // namespace ckpt

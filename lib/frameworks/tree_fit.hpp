@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frameworks/file_beside.hpp"
+#include "frameworks/sidecar.hpp"
 #include "layout/names/file_table.hpp"
 #include "layout/placement/placement.hpp"
 #include "store/catalog.hpp"
@@ -37,7 +37,7 @@ class TreeFit {
   std::optional<std::string> fitted(FileNumber file, const std::string& tree) const;
 
  private:
-  std::optional<Extents> shape_of(const std::string& path, Position card) const;
+  std::optional<Shape> shape_of(const std::string& path, Position card) const;
   void check_order(const std::vector<NamedSchema>& source) const;
 
   const Placement& target_;
@@ -55,6 +55,6 @@ class TreeFit {
 bool follows_from_ranks(std::string_view name);
 
 /// DeepSpeed's `latest`, if a target's files are those of one tag; else nothing.
-std::optional<FileBeside> file_beside(const Layout& target);
+std::optional<Sidecar> latest_sidecar(const Layout& target);
 
 }  // namespace ckpt

@@ -20,14 +20,14 @@ using torch::PickleKind;
 
 struct Weight {
   std::string name;
-  Extents shape;
+  Shape shape;
 };
 
 /// A group's parameters and the shapes of their states.
 struct ParamGroup {
   std::vector<std::int64_t> numbers;
   std::vector<std::string> names;  ///< if the optimizer was given them
-  std::vector<std::optional<Extents>> shapes;
+  std::vector<std::optional<Shape>> shapes;
 };
 
 [[noreturn]] void refuse(const std::string& found, const std::string& expected) {
@@ -111,20 +111,20 @@ class WholeOptimizer {
     }
   }
 
-  std::optional<Extents> shape_of(PickleId id) const {
+  std::optional<Shape> shape_of(PickleId id) const {
     const auto view = torch::tensor_in(tree_, id, storages_);
     return view ? std::optional(view->shape) : std::nullopt;
   }
 
   /// The parameters' shapes by number, from their largest state: no state is larger than its parameter.
-  std::map<std::int64_t, Extents> shapes_of_states() const {
-    std::map<std::int64_t, Extents> largest;
+  std::map<std::int64_t, Shape> shapes_of_states() const {
+    std::map<std::int64_t, Shape> largest;
     for (const torch::Branch& kept : branches(tree_.value_of(inner_, "state"))) {
       if (kept.key_node == no_node) continue;  // of a list
       for (const torch::Branch& each : branches(kept.value))
         if (auto shape = shape_of(each.value)) {
           const auto [known, is_new] = largest.try_emplace(tree_[kept.key_node].number, *shape);
-          const bool is_larger = volume(*shape) > volume(known->second) || shape->size() > known->second.size();
+          const bool is_larger = numel(*shape) > numel(known->second) || shape->size() > known->second.size();
           if (!is_new && is_larger) known->second = *shape;
         }
     }

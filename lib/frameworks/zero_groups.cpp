@@ -35,30 +35,30 @@ std::vector<std::uint64_t> numbers(const Schema& schema, const std::string& path
   const Value* const value = attribute(schema, path, name);
   if (value == nullptr || !value->shape) return {};
   Value list = *value;
-  if (list.shape->empty()) list.shape = Extents{1};
+  if (list.shape->empty()) list.shape = Shape{1};
   return whole_numbers_in(list).value_or(std::vector<std::uint64_t>());
 }
 
 /// The places of a rank's tensors in the tree of its file.
-struct Homes {
+struct TreePaths {
   std::string master;
   std::string state;  ///< "…/state/", before the group's number
   bool is_of_pieces = false;
   bool is_lean = false;  ///< an elastic checkpoint: the optimizer's states have no padding, either
 };
 
-Homes homes_in(const Schema& optimizer, bool of_pieces) {
-  Homes homes;
-  homes.is_of_pieces = of_pieces;
-  homes.master = of_pieces ? flat_groups_of_pieces : flat_groups;
-  homes.state = std::string(root) + (of_pieces ? "/optimizer_state_dict/" : "/base_optimizer_state/");
-  if (!holds_names_of(optimizer, homes.master))
-    throw Error(Kind::input, "/" + homes.master,
+TreePaths tree_paths_in(const Schema& optimizer, bool of_pieces) {
+  TreePaths tree_paths;
+  tree_paths.is_of_pieces = of_pieces;
+  tree_paths.master = of_pieces ? flat_groups_of_pieces : flat_groups;
+  tree_paths.state = std::string(root) + (of_pieces ? "/optimizer_state_dict/" : "/base_optimizer_state/");
+  if (!holds_names_of(optimizer, tree_paths.master))
+    throw Error(Kind::input, "/" + tree_paths.master,
                 {"found no tensors in it", "one for each group of parameters, with its weights end to end", not_zero});
   // Elastic checkpoints have a list of groups where torch has a dict.
-  homes.is_lean = !homes.is_of_pieces && !holds_names_of(optimizer, homes.state + "state/");
-  if (!homes.is_lean) homes.state += "state/";
-  return homes;
+  tree_paths.is_lean = !tree_paths.is_of_pieces && !holds_names_of(optimizer, tree_paths.state + "state/");
+  if (!tree_paths.is_lean) tree_paths.state += "state/";
+  return tree_paths;
 }
 
 /// Whether the file states its ZeRO stage. BF16_Optimizer, which ZeRO-1 may use, does not, and pads master weights.
@@ -83,27 +83,30 @@ std::optional<std::pair<std::size_t, std::string>> kept_as(const std::string& na
 class ZeroGroups {
  public:
   ZeroGroups(const ModelStates& states, const std::vector<const Schema*>& optimizers, bool of_pieces)
-      : states_(states), optimizers_(optimizers), first_(*optimizers.front()), homes_(homes_in(first_, of_pieces)) {}
+      : states_(states),
+        optimizers_(optimizers),
+        first_(*optimizers.front()),
+        tree_paths_(tree_paths_in(first_, of_pieces)) {}
 
   std::vector<ZeroGroup> read() {
     check_ranks();
-    std::vector<std::vector<Kept>> kept(states_.groups.size());
+    std::vector<std::vector<OptimizerState>> kept(states_.groups.size());
     for (const StoredArray& array : *first_.arrays)
-      if (auto found = kept_as(array.name, homes_.state); found && found->first < kept.size())
+      if (auto found = kept_as(array.name, tree_paths_.state); found && found->first < kept.size())
         kept[found->first].push_back({&array, std::move(found->second)});
     std::vector<ZeroGroup> groups;
     for (std::size_t g = 0; g < states_.groups.size(); ++g) {
       groups.push_back({align_of(g), {}});
       const Size size = size_of(states_.groups[g], groups.back().align);
       groups.back().states.push_back(master(g, size));
-      for (const Kept& each : kept[g]) groups.back().states.push_back(state(*each.array, each.word, size));
+      for (const OptimizerState& each : kept[g]) groups.back().states.push_back(state(*each.array, each.word, size));
     }
     return groups;
   }
 
  private:
   /// A state that the optimizer keeps for a group.
-  struct Kept {
+  struct OptimizerState {
     const StoredArray* array;
     std::string word;
   };
@@ -136,11 +139,12 @@ class ZeroGroups {
     const std::uint64_t ranks = states_.data_ranks;
     std::uint64_t end = 0;
     for (const NamedShape& each : group)
-      if (homes_.is_of_pieces)
-        end = checked_add(end, round_up(volume(each.shape), ranks, "a parameter"), "a group");
+      if (tree_paths_.is_of_pieces)
+        end = checked_add(end, round_up(numel(each.shape), ranks, "a parameter"), "a group");
       else
-        end = checked_add(round_up(end, align, "a group"), volume(each.shape), "a group");
-    const std::uint64_t step = homes_.is_of_pieces ? ranks : checked_mul(slice_multiple, ranks, "a group's padding");
+        end = checked_add(round_up(end, align, "a group"), numel(each.shape), "a group");
+    const std::uint64_t step =
+        tree_paths_.is_of_pieces ? ranks : checked_mul(slice_multiple, ranks, "a group's padding");
     return {end, round_up(end, step, "a group") / ranks};
   }
 
@@ -152,7 +156,7 @@ class ZeroGroups {
     const auto makes_gaps = [&](std::uint64_t align) {
       std::uint64_t end = 0;
       for (std::size_t i = 0; i + 1 < gaps.size(); ++i) {
-        const std::uint64_t next = checked_add(end, volume(group[i].shape), "a group");
+        const std::uint64_t next = checked_add(end, numel(group[i].shape), "a group");
         end = round_up(next, align, "a group");
         if (end - next != gaps[i]) return false;
       }
@@ -174,7 +178,7 @@ class ZeroGroups {
   }
 
   GroupState master(std::size_t g, const Size& size) const {
-    const std::string stored = homes_.master + std::to_string(g);
+    const std::string stored = tree_paths_.master + std::to_string(g);
     if (!length(first_, stored))
       throw Error(
           Kind::input, "/" + stored,
@@ -185,8 +189,8 @@ class ZeroGroups {
   GroupState state(const StoredArray& array, const std::string& word, const Size& size) const {
     const auto found = length(first_, array.name);
     if (found && (*found == size.each || *found == std::min(size.each, size.end)))
-      return {array.name, word, true, is_short(array.name, size, homes_.is_lean)};
-    if (volume(array.shape) > 1)
+      return {array.name, word, true, is_short(array.name, size, tree_paths_.is_lean)};
+    if (numel(array.shape) > 1)
       throw Error(Kind::input, "/" + array.name,
                   {"found " + to_string(array.shape),
                    "one value, or [" + std::to_string(size.each) + "], one for each element of a rank's slice",
@@ -196,7 +200,7 @@ class ZeroGroups {
 
   /// Decides by the last rank's length; without padding there, takes the usual form.
   bool is_short(const std::string& stored, const Size& size, bool is_usual) const {
-    if (homes_.is_of_pieces) return false;
+    if (tree_paths_.is_of_pieces) return false;
     const std::uint64_t before = size.each * (optimizers_.size() - 1);
     const std::uint64_t left = size.end > before ? size.end - before : 0;
     if (left >= size.each) return is_usual;
@@ -206,7 +210,7 @@ class ZeroGroups {
   const ModelStates& states_;
   const std::vector<const Schema*>& optimizers_;
   const Schema& first_;
-  Homes homes_;
+  TreePaths tree_paths_;
 };
 
 }  // namespace

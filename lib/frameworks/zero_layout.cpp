@@ -156,7 +156,7 @@ class ZeroLayout {
     const Schema& model = *schemas_.model;
     const std::size_t weight = model.find(weights_folder + state.weight);
     if (weight < model.arrays->size() && (*model.arrays)[weight].shape == array.shape) return true;
-    if (volume(array.shape) <= 1) return false;
+    if (numel(array.shape) <= 1) return false;
     throw Error(
         Kind::input, "/" + array.name,
         {"found " + to_string(array.shape), "one value, or the shape of " + state.weight + ", for which it is kept",
@@ -205,7 +205,7 @@ class ZeroLayout {
     std::vector<const NamedShape*> pieces;
     if (files_.model_of_each_rank)
       for (const NamedShape& each : states_.frozen)
-        if (volume(each.shape) > 0) pieces.push_back(&each);
+        if (numel(each.shape) > 0) pieces.push_back(&each);
     return pieces;
   }
 

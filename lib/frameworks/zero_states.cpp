@@ -35,11 +35,11 @@ PickleId given(const Pickle& tree, std::string_view key) {
 }
 
 /// Reads torch.Size((13, 6)).
-Extents size_of(const Pickle& tree, PickleId id, const std::string& where) {
+Shape size_of(const Pickle& tree, PickleId id, const std::string& where) {
   if (!tree.is_call_of(id, "torch.Size")) refuse(where, "no shape", "a torch.Size");
   const PickleNode& arguments = tree[tree[id].arguments];
   if (arguments.kind != PickleKind::tuple || arguments.items.size() != 1) refuse(where, "no shape", "a torch.Size");
-  Extents shape;
+  Shape shape;
   for (const PickleId extent : tree[arguments.items.front()].items) {
     if (tree[extent].kind != PickleKind::integer || tree[extent].number < 0)
       refuse(where, "a torch.Size of something else than numbers", "the extents of the parameter");

@@ -7,14 +7,14 @@
 
 #include "frameworks/whole_optimizer.hpp"
 #include "store/pickle/pickle.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::deepspeed {
 
 /// A parameter as DeepSpeed lists it.
 struct NamedShape {
   std::string name;
-  Extents shape;
+  Shape shape;
 };
 
 /// A weight that shares another one's storage.

@@ -10,7 +10,7 @@
 
 #include "store/pickle/pickle.hpp"
 #include "tensor/box.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::deepspeed {
 
@@ -37,7 +37,7 @@ class ZeroTree {
   /// In model states: `dp_world_size` and `mp_world_size`.
   void set_ranks(std::uint64_t data_ranks, std::uint64_t model_ranks);
   /// The shape of a model states file's part of a parameter, by its path there; nothing if it has no part.
-  using ShapeOf = std::function<std::optional<Extents>(const std::string& path)>;
+  using ShapeOf = std::function<std::optional<Shape>(const std::string& path)>;
   /// `param_shapes` and `frozen_param_shapes`.
   void set_shapes(const ShapeOf& shape_of);
   /// In an optimizer's file: `partition_count`, one number or one for each group.

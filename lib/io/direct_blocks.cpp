@@ -31,13 +31,13 @@ std::uint64_t block_for(std::uint64_t memory_bytes, std::uint64_t count) {
 
 }  // namespace
 
-PastMemory DirectFile::read(std::uint64_t offset, std::span<std::byte> out) const {
+DirectReadStatus DirectFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   constexpr std::uint64_t page = 4096;
-  if (!file_) return PastMemory::refused;
-  if (is_in_memory(fd_, offset, out.size())) return PastMemory::left;
+  if (!file_) return DirectReadStatus::refused;
+  if (is_in_memory(fd_, offset, out.size())) return DirectReadStatus::left;
   const std::uint64_t read = file_->read_up_to(offset, {out.data(), round_up(out.size(), page)});
-  if (read == 0) return PastMemory::refused;
-  return read < out.size() ? PastMemory::left : PastMemory::read;
+  if (read == 0) return DirectReadStatus::refused;
+  return read < out.size() ? DirectReadStatus::left : DirectReadStatus::read;
 }
 
 struct DirectBlocks::Block {
@@ -122,13 +122,13 @@ std::byte* DirectBlocks::room() {
 }
 
 void DirectBlocks::fetch(Block& block) {
-  PastMemory how = PastMemory::left;
+  DirectReadStatus how = DirectReadStatus::left;
   try {
     how = read_(block.key.file, block.key.index * block_bytes_, block.bytes);
   } catch (const std::exception&) {  // whoever needs the block reads it buffered, and gets the error
   }
   const std::lock_guard lock(mutex_);
-  if (how != PastMemory::read) return leave(block, how == PastMemory::refused);
+  if (how != DirectReadStatus::read) return leave(block, how == DirectReadStatus::refused);
   block.state = State::ready;
   is_ever_read_ = true;
   has_read_.notify_all();
@@ -165,10 +165,10 @@ bool DirectBlocks::is_refused() const {
   return is_ever_refused_ && !is_ever_read_;
 }
 
-DirectBlocks::Held DirectBlocks::find(std::uint64_t number, std::uint64_t offset) {
+DirectBlocks::PinnedBytes DirectBlocks::find(std::uint64_t number, std::uint64_t offset) {
   const std::uint64_t index = offset / block_bytes_;
   const std::uint64_t skipped = offset - index * block_bytes_;
-  const Held nothing{nullptr, nullptr, block_bytes_ - skipped};
+  const PinnedBytes nothing{nullptr, nullptr, block_bytes_ - skipped};
   std::unique_lock lock(mutex_);
   const auto* const found = blocks_.peek({number, index});
   if (found == nullptr) return nothing;

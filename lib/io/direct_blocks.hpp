@@ -24,7 +24,7 @@
 namespace ckpt {
 
 /// The outcome of a direct read (O_DIRECT) of a part of a file.
-enum class PastMemory : std::uint8_t {
+enum class DirectReadStatus : std::uint8_t {
   read,
   left,    ///< the page cache holds it, or it cannot be read: a buffered read is faster, or reports why
   refused  ///< the file system has no direct I/O: read the whole file through the page cache
@@ -38,7 +38,7 @@ class DirectFile {
 
   /// Fills `out`, unless the page cache holds these bytes. `offset` is a multiple of 4 KiB; `out` begins at a page of
   /// memory, and has room up to the end of its last one.
-  PastMemory read(std::uint64_t offset, std::span<std::byte> out) const;
+  DirectReadStatus read(std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
   int fd_;
@@ -51,10 +51,10 @@ class DirectFile {
 class DirectBlocks {
  public:
   /// Reads the block of a file that begins at `start`, as DirectFile does. Several threads call it.
-  using Read = std::function<PastMemory(std::uint64_t file, std::uint64_t start, std::span<std::byte> out)>;
+  using Read = std::function<DirectReadStatus(std::uint64_t file, std::uint64_t start, std::span<std::byte> out)>;
 
   /// Bytes of a file that stay in memory while this lives.
-  struct Held {
+  struct PinnedBytes {
     std::shared_ptr<const void> block;
     const std::byte* address = nullptr;  ///< null: no block holds them
     std::uint64_t bytes = 0;             ///< from there to the end of the block, even if that block is absent
@@ -83,7 +83,7 @@ class DirectBlocks {
   bool is_refused() const;
 
   /// Returns what a block holds of the file from byte `offset` on, once it has been read.
-  Held find(std::uint64_t file, std::uint64_t offset);
+  PinnedBytes find(std::uint64_t file, std::uint64_t offset);
 
   /// Counts bytes that were copied from blocks. If they stay far behind the bytes read, prefetching stops for a while.
   void count_used(std::uint64_t bytes) noexcept { used_.fetch_add(bytes, std::memory_order_relaxed); }

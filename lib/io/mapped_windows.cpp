@@ -24,12 +24,12 @@ constexpr std::uint64_t most_windows = 4096;       // a system allows 65,530 map
 constexpr std::uint64_t share_of_addresses = 4;    // if addresses are limited, most are for other uses
 
 /// What the signal handler has to know about the copy that this thread is doing.
-struct Watched {
+struct GuardedCopy {
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
   bool has_lost = false;
 };
-thread_local constinit Watched watched;
+thread_local constinit GuardedCopy watched;
 
 struct sigaction previous_handler;
 

@@ -79,7 +79,7 @@ std::optional<bool> is_there(int fd, off_t at) {
 }
 
 /// mincore claims that everything is in memory for files that this process neither owns nor may write.
-bool is_told_by_mincore(int fd) {
+bool can_trust_mincore(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) == 0 && info.st_uid == ::geteuid()) return true;
   return ::faccessat(AT_FDCWD, ("/proc/self/fd/" + std::to_string(fd)).c_str(), W_OK, AT_EACCESS) == 0;
@@ -248,7 +248,7 @@ bool is_in_memory(int fd, std::uint64_t offset, std::uint64_t bytes) {
   ::munmap(address, bytes + skipped);
   const auto there = std::count_if(pages.begin(), pages.end(), [](unsigned char state) { return (state & 1U) != 0; });
   if (is_told && static_cast<std::uint64_t>(there) * 2 < pages.size()) return false;
-  return !is_told || is_told_by_mincore(fd) || is_there(fd, static_cast<off_t>(offset + bytes / 2)).value_or(true);
+  return !is_told || can_trust_mincore(fd) || is_there(fd, static_cast<off_t>(offset + bytes / 2)).value_or(true);
 }
 
 }  // namespace ckpt

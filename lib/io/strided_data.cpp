@@ -24,7 +24,7 @@ class StridedReader {
 
   /// Reads the elements of a box: the first to `target`, the others to their places relative to it in the whole array.
   void take(const Box& box, std::byte* target) {
-    const Extents shape = box.shape();
+    const Shape shape = box.shape();
     const StridedCopy copy = strided_copy(shape, data_.strides, target_strides_, data_.element);
     const std::uint64_t span = copy.source_span();
     if (copy.depth == 0) return file_.read(offset_of(box), {target, static_cast<std::size_t>(span)});
@@ -58,21 +58,21 @@ class StridedReader {
 
   const PosixFile& file_;
   const StridedData& data_;
-  Extents target_strides_;
+  Shape target_strides_;
   std::unique_ptr<std::byte[]> stretch_;
 };
 
 }  // namespace
 
-bool is_sparse(const Extents& shape, const Extents& strides, std::uint64_t element) {
-  Extents once = shape;  // repeated elements are read once
+bool is_sparse(const Shape& shape, const Shape& strides, std::uint64_t element) {
+  Shape once = shape;  // repeated elements are read once
   for (std::size_t d = 0; d < once.size(); ++d)
     if (strides[d] == 0) once[d] = std::min<std::uint64_t>(once[d], 1);
   const StridedCopy in_file = strided_copy(once, strides, strides, element);
   return in_file.run != 0 && in_file.source_span() >= in_file.bytes() + in_file.bytes() / in_file.run * read_cost_bytes;
 }
 
-std::size_t furthest_dimension(const Extents& shape, const Extents& strides) {
+std::size_t furthest_dimension(const Shape& shape, const Shape& strides) {
   std::size_t furthest = 0;
   for (std::size_t d = 1; d < shape.size(); ++d)
     if (shape[d] > 1 && (shape[furthest] == 1 || strides[d] > strides[furthest])) furthest = d;
@@ -93,7 +93,7 @@ void read_strided(const PosixFile& file, const StridedData& data, std::uint64_t 
   std::byte* target = out.data();
   for_each_box(data.shape, elements, [&](const Box& box) {
     reader.take(box, target);
-    target += volume(box.shape()) * data.element;
+    target += numel(box.shape()) * data.element;
   });
 }
 

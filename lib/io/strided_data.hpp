@@ -5,7 +5,7 @@
 #include <span>
 
 #include "io/posix_file.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt {
 
@@ -14,17 +14,17 @@ namespace ckpt {
 struct StridedData {
   std::uint64_t offset = 0;   ///< byte offset in the file of the first element
   std::uint64_t element = 0;  ///< bytes of one element
-  Extents shape;
-  Extents strides;  ///< elements from one index of each dimension to the next; may be 0
+  Shape shape;
+  Shape strides;  ///< elements from one index of each dimension to the next; may be 0
 };
 
 /// Returns whether one read for each run of a box's elements costs less than a single read from the first element to
 /// the last. Strides are in elements of `element` bytes.
-bool is_sparse(const Extents& shape, const Extents& strides, std::uint64_t element);
+bool is_sparse(const Shape& shape, const Shape& strides, std::uint64_t element);
 
 /// Returns the dimension along which to divide a box, so that adjacent elements stay together: the one with the longest
 /// stride among those of more than one index.
-std::size_t furthest_dimension(const Extents& shape, const Extents& strides);
+std::size_t furthest_dimension(const Shape& shape, const Shape& strides);
 
 /// Reads bytes [first, first + out.size()) of the elements in row-major order; they must exist. Nearby elements come
 /// with one read of at most 1 MiB, including the gaps between them.

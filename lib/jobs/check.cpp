@@ -20,7 +20,7 @@
 #include "layout/names/model_files.hpp"
 #include "layout/placement/resolve.hpp"
 #include "layout/tables/paddle_tables.hpp"
-#include "output/files_beside.hpp"
+#include "output/sidecars.hpp"
 #include "processes/gather_all.hpp"
 #include "tables/keyed/census.hpp"
 
@@ -88,7 +88,7 @@ class FileSearch {
   FileSearch(const std::filesystem::path& checkpoint, const Manifest& manifest, SourceStore& store,
              Communicator& processes)
       : checkpoint_(checkpoint), manifest_(manifest), told_(manifest.files), store_(store), processes_(processes) {
-    told_.insert(manifest.beside.begin(), manifest.beside.end());
+    told_.insert(manifest.sidecars.begin(), manifest.sidecars.end());
   }
 
   std::vector<Damage> damages() {
@@ -144,10 +144,10 @@ class FileSearch {
 };
 
 /// Warns of existing files that the manifest does not list: older manifests list only data files.
-void warn_of_untold(const std::filesystem::path& checkpoint, const Manifest& manifest, Stores& stores) {
-  if (!manifest.beside.empty() || std::filesystem::is_regular_file(checkpoint)) return;
+void warn_of_unlisted(const std::filesystem::path& checkpoint, const Manifest& manifest, Stores& stores) {
+  if (!manifest.sidecars.empty() || std::filesystem::is_regular_file(checkpoint)) return;
   std::set<std::string> names;  // the formats of one ending may have one index
-  for (std::string& name : names_beside(manifest.layout)) names.insert(std::move(name));
+  for (std::string& name : sidecar_names(manifest.layout)) names.insert(std::move(name));
   const std::string ending = std::filesystem::path(manifest.files.begin()->first).extension();
   names.insert(model_index_name(ending));
   for (const Format& format : stores.formats())
@@ -160,9 +160,9 @@ void warn_of_untold(const std::filesystem::path& checkpoint, const Manifest& man
 }
 
 /// The small files beside the data files that exist with the right sizes.
-std::vector<ManifestFile> whole_beside(const Manifest& manifest, const std::vector<Damage>& damages) {
+std::vector<ManifestFile> whole_sidecars(const Manifest& manifest, const std::vector<Damage>& damages) {
   std::vector<ManifestFile> files;
-  for (const auto& [name, file] : manifest.beside)
+  for (const auto& [name, file] : manifest.sidecars)
     if (std::none_of(damages.begin(), damages.end(), [&](const Damage& damage) { return damage.file == name; }))
       files.push_back(file);
   return files;
@@ -197,7 +197,7 @@ std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest
 }
 
 /// The opened files, with the layout applied.
-struct Opened {
+struct OpenCheckpoint {
   Checkpoint checkpoint;
   Resolved resolved;
 };
@@ -209,11 +209,11 @@ void check_readable(const Checkpoint& checkpoint) {
       if (array.refusal) throw Error(*array.refusal).within("/" + array.name).within(checkpoint.file_name(file));
 }
 
-Opened open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors& expected, SourceStore& store,
-            Communicator& processes) {
+OpenCheckpoint open(const CheckJob& job, const Manifest& manifest, const ExpectedTensors& expected, SourceStore& store,
+                    Communicator& processes) {
   Layout layout = job.checkpoint.layout.value_or(manifest.layout);
   std::erase_if(layout.tables, [](const KeyedTable& table) { return bool(table.text); });
-  Opened opened{Checkpoint::open({job.checkpoint.path, std::move(layout)}, store, processes), {}};
+  OpenCheckpoint opened{Checkpoint::open({job.checkpoint.path, std::move(layout)}, store, processes), {}};
   const auto expected_shape = [&](const std::string& name) { return expected.shape(name); };
   agree(processes, [&] {
     check_readable(opened.checkpoint);
@@ -286,14 +286,15 @@ std::optional<Manifest> whole_manifest(const CheckJob& job, Stores& stores, Comm
 }
 
 /// Files that are as they were written may still hold wrong keys: shards that moved whole were not looked into.
-void check_tables(const Opened& opened, const Resources& resources, SourceStore& store, Communicator& processes) {
+void check_tables(const OpenCheckpoint& opened, const Resources& resources, SourceStore& store,
+                  Communicator& processes) {
   std::vector<StoredTable> tables;
   agree(processes, [&] { tables = stored_tables(opened.resolved.placement); });
-  const CensusMeans means = census_means(resources, processes);
+  const CensusContext context = census_context(resources, processes);
   TableReader reader(opened.checkpoint, store, open_files_allowed(resources, processes));
   for (StoredTable& table : tables) {
     reader.read_offsets(table, processes);
-    check_keys(table, reader, means, processes);
+    check_keys(table, reader, context, processes);
   }
 }
 
@@ -318,7 +319,7 @@ class IntegrityCheck {
   void check_whole_files(const Manifest& manifest);
   void check_changed(const std::vector<ManifestFile>& files);
   void check_data(const Manifest& manifest);
-  void check_contents(const Opened& opened, const Manifest& manifest);
+  void check_contents(const OpenCheckpoint& opened, const Manifest& manifest);
 
   void add(const std::vector<Damage>& damages) {
     result_.damages.insert(result_.damages.end(), damages.begin(), damages.end());
@@ -339,7 +340,7 @@ void IntegrityCheck::check(const Manifest& manifest) {
   result_.parameters = manifest.parameters.size();
   add(FileSearch(job_.checkpoint.path, manifest, stores_.reading(), processes_).damages());
   const auto hides_data = [&](const Damage& damage) {
-    return damage.what != What::surplus && !manifest.beside.contains(damage.file);
+    return damage.what != What::surplus && !manifest.sidecars.contains(damage.file);
   };
   if (std::any_of(result_.damages.begin(), result_.damages.end(), hides_data)) return;
   check_whole_files(manifest);
@@ -349,8 +350,8 @@ void IntegrityCheck::check(const Manifest& manifest) {
 
 /// Checks files with one fingerprint and no parameters: those beside the data, and Paddle's text.
 void IntegrityCheck::check_whole_files(const Manifest& manifest) {
-  check_changed(whole_beside(manifest, result_.damages));
-  if (processes_.rank() == 0) warn_of_untold(job_.checkpoint.path, manifest, stores_);
+  check_changed(whole_sidecars(manifest, result_.damages));
+  if (processes_.rank() == 0) warn_of_unlisted(job_.checkpoint.path, manifest, stores_);
   std::vector<ManifestFile> texts;
   if (has_paddle_text(manifest.layout))
     for (const std::string& name : text_file_names(manifest.layout)) texts.push_back(manifest.files.at(name));
@@ -367,7 +368,7 @@ void IntegrityCheck::check_changed(const std::vector<ManifestFile>& files) {
 
 void IntegrityCheck::check_data(const Manifest& manifest) {
   SourceStore& store = stores_.reading();
-  std::optional<Opened> opened;
+  std::optional<OpenCheckpoint> opened;
   const auto open_all = [&] { opened = open(job_, manifest, expected_, store, processes_); };
   if (!reads(processes_, result_.damages, open_all)) return;
   agree(processes_, [&] { result_.deviations = expected_.of(opened->resolved.placement); });
@@ -382,7 +383,7 @@ void IntegrityCheck::check_data(const Manifest& manifest) {
   warn_of_repeats(job_.resources.memory_bytes, decoding_of(store), processes_);
 }
 
-void IntegrityCheck::check_contents(const Opened& opened, const Manifest& manifest) {
+void IntegrityCheck::check_contents(const OpenCheckpoint& opened, const Manifest& manifest) {
   const Placement& placement = opened.resolved.placement;
   for (const FileCatalog& file : opened.checkpoint.files()) result_.bytes += file.bytes;
   counters_.phase = Phase::compare;

@@ -8,9 +8,9 @@
 #include "compare/compare_workload.hpp"
 #include "diagnosis/check_source.hpp"
 #include "diagnosis/fitting_change.hpp"
-#include "diagnosis/one_step.hpp"
+#include "diagnosis/same_step.hpp"
 #include "exchange/exchange.hpp"
-#include "jobs/misfit.hpp"
+#include "jobs/conflict_source.hpp"
 #include "jobs/pairing.hpp"
 #include "jobs/types/memory_shares.hpp"
 #include "jobs/types/resources.hpp"
@@ -24,11 +24,11 @@ namespace {
 /// Compares A's bytes with B's on all processes.
 class Elements {
  public:
-  Elements(const CompareJob& job, const Pairing& pairing, const MisfitSource& misfit_of_a, SourceStore& store,
+  Elements(const CompareJob& job, const Pairing& pairing, const ConflictSource& conflict_of_a, SourceStore& store,
            Communicator& processes)
       : job_(job),
         pairing_(pairing),
-        misfit_of_a_(misfit_of_a),
+        conflict_of_a_(conflict_of_a),
         store_(store),
         a_(pairing.a()),
         b_(pairing.b()),
@@ -52,7 +52,7 @@ class Elements {
 
     counters.phase = Phase::replicas;
     const auto exchange = make_exchange(kind, job_.resources, shares.rest / 2, threads_, processes_);
-    explain_misfit(misfit_of_a_, processes_, [&] { check_a(readers, reader, *exchange); });
+    explain_conflict(conflict_of_a_, processes_, [&] { check_a(readers, reader, *exchange); });
     counters.phase = Phase::compare;
     ComparedPair pair{.planner = planner,
                       .readers = readers,
@@ -66,7 +66,7 @@ class Elements {
     for (Position card = 0; card < b_owners.size(); ++card)
       if (b_owners[card] == process) pair.cards.push_back(card);
     CompareWorkload work(pair, exchange->chunk_bytes(), shares.order(), process, counters);
-    agree(processes_, [&] { read_past_memory(pair, *exchange, shares.rest / 2, reader, work); });
+    agree(processes_, [&] { read_with_direct_io(pair, *exchange, shares.rest / 2, reader, work); });
     exchange->run(work);
     agree(processes_, [&] {
       for (const FileNumber file : a_.files.own_files(process, process_count)) a_.files.check_unchanged(store_, file);
@@ -87,7 +87,7 @@ class Elements {
     });
     const Owners owners =
         a_.files.is_shared() ? Owners{} : a_.files.owners(static_cast<std::uint32_t>(processes_.size()));
-    if (job_.replicas != ReplicaCheck::trust) agree(processes_, [&] { check_one_step(a_.files); });
+    if (job_.replicas != ReplicaCheck::trust) agree(processes_, [&] { check_same_step(a_.files); });
     const std::vector<bool> held_against = without_tables(pairing_.is_chosen(), a_.placement());
     const ReplicatedFiles replicated{.checkpoint = a_.files,
                                      .placement = a_.placement(),
@@ -101,18 +101,18 @@ class Elements {
 
   /// Uses direct I/O for data that is not in the page cache: for A with the memory of `share` that the exchange leaves,
   /// for B with what B's chunks leave. Not for A if several processes of a node read the same files.
-  void read_past_memory(const ComparedPair& pair, const Exchange& exchange, std::uint64_t share, SourceReader& of_a,
-                        CompareWorkload& work) const {
+  void read_with_direct_io(const ComparedPair& pair, const Exchange& exchange, std::uint64_t share, SourceReader& of_a,
+                           CompareWorkload& work) const {
     if (!exchange.reads_ahead()) return;
     const auto left = [&](std::uint64_t bytes) { return share - std::min(share, bytes); };
     if (!pair.readers.is_shared() || processes_.local_size() == 1)
-      of_a.read_past_memory(left(exchange.staging_bytes()),
-                            files_read_by(static_cast<std::uint32_t>(processes_.rank()), a_.files, pair.readers));
+      of_a.read_with_direct_io(left(exchange.staging_bytes()),
+                               files_read_by(static_cast<std::uint32_t>(processes_.rank()), a_.files, pair.readers));
     std::vector<FileNumber> of_b;
     for (const Position card : pair.cards)
       for (const FileNumber file : b_.files.table().owned_by(card))
         if (b_.files.is_there(file)) of_b.push_back(file);
-    work.files().read_past_memory(left(threads_ * exchange.chunk_bytes()), of_b);
+    work.files().read_with_direct_io(left(threads_ * exchange.chunk_bytes()), of_b);
   }
 
   /// The largest chunk on either side.
@@ -139,7 +139,7 @@ class Elements {
 
   const CompareJob& job_;
   const Pairing& pairing_;
-  const MisfitSource& misfit_of_a_;
+  const ConflictSource& conflict_of_a_;
   SourceStore& store_;
   const ComparedSide& a_;
   const ComparedSide& b_;
@@ -150,16 +150,16 @@ class Elements {
 
 /// Compares A's elements with B's on all processes. Returns, for each of B's parameters that differs, how it differs.
 /// First checks A's own bytes against its layout, as far as `job.replicas` says; if they contradict it, the error
-/// states the change that fits (`explain_misfit`). Collective.
+/// states the change that fits (`explain_conflict`). Collective.
 std::map<ParameterId, Mismatch> compare_elements(const CompareJob& job, const Pairing& pairing,
-                                                 const MisfitSource& misfit_of_a, SourceStore& store,
+                                                 const ConflictSource& conflict_of_a, SourceStore& store,
                                                  Communicator& processes, Counters& counters) {
-  return Elements(job, pairing, misfit_of_a, store, processes).compare(counters);
+  return Elements(job, pairing, conflict_of_a, store, processes).compare(counters);
 }
 
 Difference difference(const Placement& b, ParameterId parameter, const Mismatch& found) {
   const Tensor& tensor = b.tensors()[parameter];
-  const bool is_one_copy = b.spreads()[parameter].replicas == Replicas::first;
+  const bool is_one_copy = b.shardings()[parameter].replicas == Replicas::first;
   const std::uint64_t copies = is_one_copy ? 1 : b.copies(parameter);
   Difference difference{.what = Difference::What::elements,
                         .parameter = tensor.name,
@@ -167,7 +167,7 @@ Difference difference(const Placement& b, ParameterId parameter, const Mismatch&
                         .b = found.first_b,
                         .first = index_of(found.first, tensor.shape),
                         .count = found.count,
-                        .compared = volume(tensor.shape) * copies,
+                        .compared = numel(tensor.shape) * copies,
                         .copies = copies};
   for (Position card = 0; card < found.cards.size(); ++card)
     if (found.cards[card]) difference.cards.push_back(b.mesh().card(card));
@@ -189,23 +189,23 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   CompareReport result;
-  const MisfitSource misfit_of_a = misfit_of(a.files, store, job.names, expected);
+  const ConflictSource conflict_of_a = conflict_source(a.files, store, job.names, expected);
   std::optional<Selection> of_a;
   std::optional<CountedNames> names;
-  explain_misfit(misfit_of_a, processes, [&] {
+  explain_conflict(conflict_of_a, processes, [&] {
     agree(processes, [&] {
-      a.resolved = resolve(a.files, misfit_of_a.keep, misfit_of_a.expected_shape);
+      a.resolved = resolve(a.files, conflict_of_a.keep, conflict_of_a.expected_shape);
       of_a = select(job.names, a.placement());
       names.emplace(job.names, a.resolved, *of_a);
       for (const auto& [name, in_tree] : a.files.tree_names()) names->add_alias(name, in_tree);
       for (const auto& [name, in_tree] : b.files.tree_names()) names->add_alias(in_tree, name);
     });
   });
-  MisfitSource misfit_of_b{b.files, store};
-  misfit_of_b.keep = [&](const std::string& name) { return names->counts(name); };
-  misfit_of_b.expected_shape = [&](const std::string& name) { return expected.shape(name); };
-  explain_misfit(misfit_of_b, processes, [&] {
-    agree(processes, [&] { b.resolved = resolve(b.files, misfit_of_b.keep, misfit_of_b.expected_shape); });
+  ConflictSource conflict_of_b{b.files, store};
+  conflict_of_b.keep = [&](const std::string& name) { return names->counts(name); };
+  conflict_of_b.expected_shape = [&](const std::string& name) { return expected.shape(name); };
+  explain_conflict(conflict_of_b, processes, [&] {
+    agree(processes, [&] { b.resolved = resolve(b.files, conflict_of_b.keep, conflict_of_b.expected_shape); });
   });
   agree(processes, [&] {
     pairing.emplace(job, a, b, *std::move(of_a), *names);
@@ -216,7 +216,7 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
   for (const ComparedSide* side : {&a, &b})
     for (const std::string& warning : side->resolved.warnings) log::warn(warning);
   expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
-  const auto mismatches = compare_elements(job, *pairing, misfit_of_a, store, processes, counters);
+  const auto mismatches = compare_elements(job, *pairing, conflict_of_a, store, processes, counters);
   const auto counts_of_b = [&](ParameterId parameter) {
     return names->counts(b.placement().tensors()[parameter].name);
   };

@@ -15,38 +15,39 @@ namespace ckpt {
 namespace {
 
 /// The facts about an output; the files are on process 0 only.
-struct Told {
+struct OutputFacts {
   std::vector<Fingerprint> fingerprints;
   std::vector<ManifestFile> files;
   std::vector<ManifestTable> tables;
   std::vector<IndexedFile> indexed;
 };
 
-Told gather(const ManifestParts& parts, const TargetFiles& files, Communicator& processes) {
+OutputFacts gather(const ManifestParts& parts, const TargetFiles& files, Communicator& processes) {
   const ContentSums* const sums = parts.sums;
-  Told told;
-  if (sums != nullptr) told.fingerprints = sums->of_parameters(processes);
-  told.files = gather_list(files.list(sums), processes);
+  OutputFacts output_facts;
+  if (sums != nullptr) output_facts.fingerprints = sums->of_parameters(processes);
+  output_facts.files = gather_list(files.list(sums), processes);
   if (processes.rank() == 0)
-    for (ManifestFile& file : parts.text.manifest_files()) told.files.push_back(std::move(file));
-  told.tables = manifest_tables(parts.sides.tables, parts.table_sums, sums != nullptr);
-  for (ManifestTable& table : parts.text.manifest_tables()) told.tables.push_back(std::move(table));
-  std::sort(told.tables.begin(), told.tables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  if (parts.sides.store->index() != nullptr) told.indexed = gather_at_first(files.indexed(), processes);
-  return told;
+    for (ManifestFile& file : parts.text.manifest_files()) output_facts.files.push_back(std::move(file));
+  output_facts.tables = manifest_tables(parts.sides.tables, parts.table_sums, sums != nullptr);
+  for (ManifestTable& table : parts.text.manifest_tables()) output_facts.tables.push_back(std::move(table));
+  std::sort(output_facts.tables.begin(), output_facts.tables.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  if (parts.sides.store->index() != nullptr) output_facts.indexed = gather_at_first(files.indexed(), processes);
+  return output_facts;
 }
 
 /// Warns of parameters that keep their names and dtypes but no longer have the fingerprints in the source's own
 /// manifest: the source was damaged since, or changed on purpose.
 void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>& written) {
-  const auto told = told_fingerprints(parts.sides.checkpoint);
+  const auto output_facts = manifest_fingerprints(parts.sides.checkpoint);
   const Placement& source = parts.sides.source.placement;
   const std::vector<Tensor>& target = parts.sides.target.placement.tensors();
   std::vector<std::string> changed;
-  for (std::size_t p = 0; p < written.size() && !told.empty(); ++p) {
-    const auto was = told.find(target[p].name);
+  for (std::size_t p = 0; p < written.size() && !output_facts.empty(); ++p) {
+    const auto was = output_facts.find(target[p].name);
     const auto taken = parts.sides.selection.find(target[p].name);
-    if (was == told.end() || !taken) continue;
+    if (was == output_facts.end() || !taken) continue;
     const Tensor& tensor = source.tensors()[parts.sides.selection.source_of[*taken]];
     const bool goes_on =
         tensor.name == target[p].name && tensor.dtype == target[p].dtype && tensor.shape == target[p].shape;
@@ -61,50 +62,51 @@ void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>&
       path, join(changed), changed.size() == 1 ? "is" : "are", path);
 }
 
-std::string text_of(const ManifestParts& parts, const Told& told, const std::optional<ManifestRoom>& room,
-                    const std::vector<ManifestFile>& beside = {}) {
+std::string text_of(const ManifestParts& parts, const OutputFacts& output_facts,
+                    const std::optional<ManifestRoom>& room, const std::vector<ManifestFile>& sidecars = {}) {
   const auto where = parts.job.is_view ? FingerprintPlace::views : FingerprintPlace::manifest;
-  return manifest(parts.sides.target.placement, told.files, told.fingerprints, room, where, told.tables, beside);
+  return manifest(parts.sides.target.placement, output_facts.files, output_facts.fingerprints, room, where,
+                  output_facts.tables, sidecars);
 }
 
 /// All files beside the data but the manifest; an index comes last: without it, a directory is not a checkpoint.
-std::vector<FileBeside> texts_beside(const ManifestParts& parts, const Told& told) {
+std::vector<Sidecar> sidecars_of(const ManifestParts& parts, const OutputFacts& output_facts) {
   const Placement& target = parts.sides.target.placement;
   const Store& store = *parts.sides.store;
-  std::vector<FileBeside> texts = parts.beside;
-  if (auto file = file_beside(target.layout())) texts.push_back(std::move(*file));
+  std::vector<Sidecar> texts = parts.sidecars;
+  if (auto file = latest_sidecar(target.layout())) texts.push_back(std::move(*file));
   if (parts.sides.index_name.empty()) return texts;
   const DirectoryIndex* const index = store.index();
-  texts.push_back({parts.sides.index_name, index != nullptr ? index->text(told.indexed) : model_index(target)});
+  texts.push_back({parts.sides.index_name, index != nullptr ? index->text(output_facts.indexed) : model_index(target)});
   return texts;
 }
 
 /// The manifest's facts about a file.
-ManifestFile facts_of(const FileBeside& file, bool is_verified) {
+ManifestFile facts_of(const Sidecar& file, bool is_verified) {
   const PartialSum sum = sum_of(std::as_bytes(std::span(file.bytes)), 0);
   return {file.name, 0, file.bytes.size(), is_verified ? to_string(fingerprint(sum, file.name)) : ""};
 }
 
-void write_beside(const ManifestParts& parts, const Told& told, const Output& output) {
-  const std::vector<FileBeside> texts = texts_beside(parts, told);
+void write_sidecars(const ManifestParts& parts, const OutputFacts& output_facts, const Output& output) {
+  const std::vector<Sidecar> texts = sidecars_of(parts, output_facts);
   std::vector<ManifestFile> facts;
-  for (const FileBeside& file : texts) facts.push_back(facts_of(file, parts.job.is_verified()));
-  output.write_text(manifest_name, text_of(parts, told, std::nullopt, facts));
-  for (const FileBeside& file : texts) output.write_text(file.name, file.bytes);
+  for (const Sidecar& file : texts) facts.push_back(facts_of(file, parts.job.is_verified()));
+  output.write_text(manifest_name, text_of(parts, output_facts, std::nullopt, facts));
+  for (const Sidecar& file : texts) output.write_text(file.name, file.bytes);
 }
 
 }  // namespace
 
 std::string write_manifest(const ManifestParts& parts, TargetFiles& files, JobOutput& output, Communicator& processes) {
-  const Told told = gather(parts, files, processes);
+  const OutputFacts output_facts = gather(parts, files, processes);
   std::string sent;
   agree(processes, [&] {
     const Output* place = output.place();
     if (place != nullptr) place->check_held();
     if (processes.rank() != 0) return;
-    warn_of_changed(parts, told.fingerprints);
-    if (!parts.job.output.is_single_file) return write_beside(parts, told, *place);
-    std::string text = text_of(parts, told, files.manifest_room());
+    warn_of_changed(parts, output_facts.fingerprints);
+    if (!parts.job.output.is_single_file) return write_sidecars(parts, output_facts, *place);
+    std::string text = text_of(parts, output_facts, files.manifest_room());
     if (place != nullptr || parts.sides.store->traits().ends_with_manifest) files.set_manifest(text);
     if (place == nullptr) sent = std::move(text);
   });

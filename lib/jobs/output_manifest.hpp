@@ -16,7 +16,7 @@ struct ManifestParts {
   const TextTables& text;
   const ContentSums* sums;  ///< of the written data; null: nothing is verified
   const TableShuffle::Sums& table_sums;
-  const std::vector<FileBeside>& beside;  ///< small files of the output, on process 0
+  const std::vector<Sidecar>& sidecars;  ///< small files of the output, on process 0
 };
 
 /// Writes the manifest into the output's one file or its directory; there, also the files beside the data, an index

@@ -22,7 +22,7 @@ std::vector<std::pair<std::uint64_t, const Dataset*>> values(const ComparedSide&
   for (const Position card : placement.mesh().by_card()) {
     if (!placement.holds(card, array)) continue;
     values.emplace_back(placement.mesh().card(card), side.files.find(card, placement.arrays()[array].name));
-    if (placement.spreads()[parameter].replicas == Replicas::first) break;
+    if (placement.shardings()[parameter].replicas == Replicas::first) break;
   }
   return values;
 }
@@ -33,7 +33,7 @@ bool is_text(const DType& dtype) {
 }
 
 /// Compares texts by their bytes only, because formats give them different types.
-bool are_same_values(const Rare<Value>& a, const Rare<Value>& b) {
+bool are_same_values(const BoxedOptional<Value>& a, const BoxedOptional<Value>& b) {
   const bool are_texts = a && b && is_text(a->dtype) && is_text(b->dtype);
   return are_texts ? a->shape == b->shape && a->bytes == b->bytes : a == b;
 }

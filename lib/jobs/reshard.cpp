@@ -8,8 +8,8 @@
 #include "base/text.hpp"
 #include "checkpoint/content_sums.hpp"
 #include "diagnosis/check_source.hpp"
-#include "diagnosis/one_step.hpp"
-#include "jobs/misfit.hpp"
+#include "diagnosis/same_step.hpp"
+#include "jobs/conflict_source.hpp"
 #include "jobs/output_manifest.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/reshard_text.hpp"
@@ -17,9 +17,9 @@
 #include "jobs/types/memory_shares.hpp"
 #include "jobs/types/progress.hpp"
 #include "output/file_workload.hpp"
-#include "output/files_beside.hpp"
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
+#include "output/sidecars.hpp"
 #include "output/target_files.hpp"
 #include "output/target_names.hpp"
 #include "output/views.hpp"
@@ -36,7 +36,7 @@ void check_reread(const Placement& target, TargetFiles& files, const ContentSums
                   unsigned threads, Communicator& processes) {
   ContentSums again(target);
   agree(processes, [&] { files.sum_again(piece_bytes, threads, again); });
-  again.give_to_owners([&](FileNumber file) { return files.owner(file); }, processes);
+  again.send_to_owners([&](FileNumber file) { return files.owner(file); }, processes);
   const auto before = written.of_parameters(processes);
   const auto after = again.of_parameters(processes);
   agree(processes, [&] {
@@ -100,9 +100,9 @@ void check_places(Run& run, const ReshardSides& sides) {
       place->check_sources(each->paths_read(run.process(), run.process_count()));
     place->check_sources(run.text.paths_read());
     const Layout& target = sides.target.placement.layout();
-    auto beside = names_beside(sides.checkpoint, target, *sides.store);
-    if (!sides.index_name.empty()) beside.push_back(sides.index_name);
-    if (run.processes.rank() == 0) place->plan(target, beside, *sides.store);
+    auto sidecars = sidecar_names(sides.checkpoint, target, *sides.store);
+    if (!sides.index_name.empty()) sidecars.push_back(sides.index_name);
+    if (run.processes.rank() == 0) place->plan(target, sidecars, *sides.store);
   });
 }
 
@@ -115,7 +115,7 @@ ReshardSides look(Run& run) {
   check_places(run, sides);
   if (!run.job.mixes_steps)
     agree(run.processes, [&] {
-      for (const Checkpoint* each : sides.checkpoints()) check_one_step(*each);
+      for (const Checkpoint* each : sides.checkpoints()) check_same_step(*each);
     });
   warn_of_layouts(run.job, sides);
   describe(sides, run.report);
@@ -152,7 +152,7 @@ struct Plan {
     // Not if several processes of a node read the same files: through the page cache, one process finds what another
     // has read.
     const bool is_shared_here = moves.readers.is_shared() && run.processes.local_size() > 1;
-    reads_past_memory = exchange->reads_ahead() && !run.job.is_view && !is_shared_here;
+    uses_direct_io = exchange->reads_ahead() && !run.job.is_view && !is_shared_here;
   }
 
   /// The exchange's share of memory that it does not use.
@@ -164,20 +164,20 @@ struct Plan {
   std::optional<Views> views;  ///< if the output is to have no data
   std::unique_ptr<Exchange> exchange;
   std::optional<SourceReader> reader;
-  bool reads_past_memory = false;  ///< whether source data outside the page cache is read with direct I/O
+  bool uses_direct_io = false;  ///< whether source data outside the page cache is read with direct I/O
 };
 
 /// Ends a dry run.
-void look_ahead(Run& run, const ReshardSides& sides, Plan& plan) {
+void preview(Run& run, const ReshardSides& sides, Plan& plan) {
   agree(run.processes, [&] {
-    look_ahead(sides, plan.moves, run.job, plan.views ? &*plan.views : nullptr, run.report);
-    if (plan.reads_past_memory)
-      run.report.staging_bytes += plan.reader->past_memory(
+    preview(sides, plan.moves, run.job, plan.views ? &*plan.views : nullptr, run.report);
+    if (plan.uses_direct_io)
+      run.report.staging_bytes += plan.reader->direct_blocks(
           plan.spare_memory(), files_read_by(run.process(), sides.checkpoint, plan.moves.readers));
   });
   // The metadata is in memory now, as it will be in the job; all other memory of the job is staging.
   run.report.peak_bytes = run.processes.maximum(peak_resident_bytes() + run.report.staging_bytes);
-  run.text.tell(run.report);
+  run.text.report_to(run.report);
   run.text.write(run.report);
   run.time("plan");
 }
@@ -209,11 +209,12 @@ void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
                                    .is_taken = moved_by_regions(sides),
                                    .extent = run.job.replicas,
                                    .threads = run.threads};
-  explain_misfit(
-      misfit_of(checkpoint, run.stores.reading(), run.job.names, sides.expected, run.job.casts), run.processes, [&] {
-        check_source({replicated, plan.moves.readers, run.stores.reading(), equal_pairs(sides), run.open_files},
-                     *plan.exchange, run.processes);
-      });
+  explain_conflict(conflict_source(checkpoint, run.stores.reading(), run.job.names, sides.expected, run.job.casts),
+                   run.processes, [&] {
+                     check_source(
+                         {replicated, plan.moves.readers, run.stores.reading(), equal_pairs(sides), run.open_files},
+                         *plan.exchange, run.processes);
+                   });
 }
 
 /// The files that are being written. It refers to sides and plan.
@@ -246,20 +247,20 @@ struct NewFiles {
     run.counters.phase = Phase::metadata;
     files.fetch_trees(run.stores.reading(), run.processes);
     agree(run.processes, [&] {
-      if (run.processes.rank() == 0) beside = files.files_beside(run.stores.reading());
+      if (run.processes.rank() == 0) sidecars = files.sidecars(run.stores.reading());
       files.create(is_resumed, run.threads, run.stores.reading());
       if (sums != nullptr) files.add_the_rest(*sums);
     });
-    files.tell_rooms(run.processes);
+    files.share_rooms(run.processes);
     run.time("metadata");
   }
 
   TargetFiles files;
   ContentSums content;
-  ContentSums* sums;               ///< `content`, of the written data; null if nothing is to be verified
-  std::vector<FileBeside> beside;  ///< on process 0
-  bool is_resumed = false;         ///< an earlier run of the job left some of them
-  std::uint64_t kept_bytes = 0;    ///< bytes of this process that it left, found good
+  ContentSums* sums;              ///< `content`, of the written data; null if nothing is to be verified
+  std::vector<Sidecar> sidecars;  ///< on process 0
+  bool is_resumed = false;        ///< an earlier run of the job left some of them
+  std::uint64_t kept_bytes = 0;   ///< bytes of this process that it left, found good
 };
 
 // ---- Move: the data, by regions and by keys
@@ -278,17 +279,17 @@ TableShuffle::Sums move_tables(Run& run, const ReshardSides& sides, const Plan& 
   const TablePlan& tables = sides.tables;
   if (tables.moves.empty() && tables.offsets.empty()) return {};
   TableReaders rows(sides.checkpoints(), run.stores.reading(), run.open_files);
-  const ShuffleMeans means{.readers = rows.all(),
-                           .target = made.files,
-                           .shares = plan.moves.shares,
-                           .traffic = run.counters,
-                           .threads = run.threads,
-                           .sums = made.sums,
-                           .journal = journal,
-                           .finished = finished,
-                           .received_bytes = received_memory(run.job.resources)};
-  write_offsets(tables.offsets, means, run.processes);
-  TableShuffle shuffle(tables.moves, means, run.processes);
+  const ShuffleContext context{.readers = rows.all(),
+                               .target = made.files,
+                               .shares = plan.moves.shares,
+                               .traffic = run.counters,
+                               .threads = run.threads,
+                               .sums = made.sums,
+                               .journal = journal,
+                               .finished = finished,
+                               .received_bytes = received_memory(run.job.resources)};
+  write_offsets(tables.offsets, context, run.processes);
+  TableShuffle shuffle(tables.moves, context, run.processes);
   shuffle.run();
   return shuffle.sums();
 }
@@ -299,8 +300,8 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
   SourceReader& reader = *plan.reader;
   Exchange& exchange = *plan.exchange;
   agree(run.processes, [&] {
-    if (plan.reads_past_memory)
-      run.report.staging_bytes += reader.read_past_memory(
+    if (plan.uses_direct_io)
+      run.report.staging_bytes += reader.read_with_direct_io(
           plan.spare_memory(), files_read_by(run.process(), sides.checkpoint, plan.moves.readers));
   });
   ChunkSequence chunks = made.files.chunks(exchange.chunk_bytes(), plan.memory.order());
@@ -319,15 +320,15 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
                     std::move(chunks));
   if (run.output.place() != nullptr) run.output.place()->fill();
   exchange.run(work);
-  reader.read_as_usual();
+  reader.read_buffered();
   TableShuffle::Sums table_sums = move_tables(run, sides, plan, made, finished, journal.get());
   run.report.bytes_to_write = run.processes.sum(total);
-  run.text.tell(run.report);
+  run.text.report_to(run.report);
   if (run.output.place() != nullptr) run.text.begin(*run.output.place(), journal.get(), made.is_resumed);
   run.text.write(run.report);
   if (made.sums != nullptr)
-    made.sums->give_to_owners([&](FileNumber file) { return made.files.owner(file); }, run.processes);
-  run.report.overflows = tell_overflows(work.overflows(), target, run.report.bytes_resumed != 0, run.processes);
+    made.sums->send_to_owners([&](FileNumber file) { return made.files.owner(file); }, run.processes);
+  run.report.overflows = report_overflows(work.overflows(), target, run.report.bytes_resumed != 0, run.processes);
   auto& seconds = run.report.seconds;
   seconds["move"] = run.watch.lap();
   seconds["read"] = work.read_seconds() / run.threads;
@@ -348,7 +349,7 @@ void read_back(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& 
 
 void publish(Run& run, const ReshardSides& sides, NewFiles& made, const TableShuffle::Sums& table_sums) {
   run.counters.phase = Phase::publish;
-  run.report.manifest = write_manifest({run.job, sides, run.text, made.sums, table_sums, made.beside}, made.files,
+  run.report.manifest = write_manifest({run.job, sides, run.text, made.sums, table_sums, made.sidecars}, made.files,
                                        run.output, run.processes);
   if (run.job.has_checksums) {
     if (run.process_count() > 1) agree(run.processes, [&] { made.files.sync(); });  // makes other nodes' writes visible
@@ -370,7 +371,7 @@ Report perform(Run run) {
   const ReshardSides sides = look(run);
   Plan plan(run, sides);
   if (run.job.dry_run) {
-    look_ahead(run, sides, plan);
+    preview(run, sides, plan);
   } else {
     NewFiles made(run, sides, plan);
     TableShuffle::Sums table_sums;

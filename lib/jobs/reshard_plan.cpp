@@ -11,7 +11,7 @@
 #include "frameworks/dcp_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
 #include "frameworks/torch_dist.hpp"
-#include "jobs/misfit.hpp"
+#include "jobs/conflict_source.hpp"
 #include "jobs/tree_names.hpp"
 #include "jobs/types/selection.hpp"
 #include "layout/language/change_layout.hpp"
@@ -231,7 +231,7 @@ std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& ch
 /// Resolves the source by its layout, and selects what the job takes of it. Collective.
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
-  const MisfitSource misfit = misfit_of(checkpoint, store, job.names, sides.expected, job.casts);
+  const ConflictSource conflict = conflict_source(checkpoint, store, job.names, sides.expected, job.casts);
   const auto deviations = [&](bool has_hints) {
     const CountedNames names(job.names, sides.source, sides.selection);
     return sides.expected.of(sides.selection, sides.source.placement, &names, has_hints);
@@ -239,15 +239,15 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   const bool has_choice = !job.names.only.empty() || !job.names.drop.empty() || !job.names.rename.empty();
   Deviations found;
   agree(processes, [&] { check_has_masters(job, checkpoint); });
-  explain_misfit(misfit, processes, [&] {
+  explain_conflict(conflict, processes, [&] {
     agree(processes, [&] {
       std::vector<std::string> names;  // all logical ones
       const auto keep = [&](const std::string& name) {
         names.push_back(name);
-        return misfit.keep(name);
+        return conflict.keep(name);
       };
-      sides.source = has_choice ? resolve(checkpoint, keep, misfit.expected_shape)
-                                : resolve(checkpoint, misfit.keep, misfit.expected_shape);
+      sides.source = has_choice ? resolve(checkpoint, keep, conflict.expected_shape)
+                                : resolve(checkpoint, conflict.keep, conflict.expected_shape);
       if (job.names.takes_masters)
         for (const auto& [name, of] : checkpoint.masters()) names.push_back(name);
       if (has_choice && job.deltas.empty())
@@ -262,7 +262,7 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
       found = deviations(true);
     });
   });
-  const std::string change = found.lines.empty() ? "" : fitting_change(misfit, processes);
+  const std::string change = found.lines.empty() ? "" : fitting_change(conflict, processes);
   agree(processes, [&] {
     sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change,
                           job.names.rename.empty());
@@ -318,9 +318,9 @@ bool is_table_part(const Placement& placement, const Tensor& tensor) {
 /// Opens the deltas. Parameters outside tables come from the newest checkpoint that has any. Collective.
 void open_deltas(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   if (job.deltas.empty()) return;
-  const Wishes wishes(job.names);
+  const NameFilter name_filter(job.names);
   const auto resolved = [&](const Checkpoint& checkpoint) {
-    return resolve(checkpoint, [&](const std::string& name) { return wishes.is_kept(name); });
+    return resolve(checkpoint, [&](const std::string& name) { return name_filter.is_kept(name); });
   };
   for (const CheckpointPlace& delta : job.deltas)
     sides.other_layers.push_back(

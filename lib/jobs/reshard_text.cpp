@@ -28,7 +28,7 @@ class TextJob {
   Report perform() {
     counters_.phase = Phase::catalog;
     text_.look(stores_);
-    text_.tell(report_);
+    text_.report_to(report_);
     agree(processes_, [&] {
       if (output_.place() == nullptr) return;
       output_.place()->check_sources(text_.paths_read());

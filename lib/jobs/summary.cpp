@@ -66,8 +66,8 @@ void summarise(const PlannedMoves& moves, Report& report) {
   report.busiest_process_bytes = *busiest;
 }
 
-void look_ahead(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& job, const Views* views,
-                Report& report) {
+void preview(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& job, const Views* views,
+             Report& report) {
   const Placement& target = sides.target.placement;
   const ArrayFiles where(target);
   const NewName new_name = new_name_of(job.names);
@@ -111,7 +111,7 @@ std::vector<Report::RuleUse> rule_use(const Placement& placement) {
   use.push_back({"(tables)", {}});
   use.push_back({"(default)", {}});
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter) {
-    const Spread& spread = placement.spreads()[parameter];
+    const Sharding& spread = placement.shardings()[parameter];
     std::size_t index = use.size() - 1;
     if (spread.rule) index = *spread.rule;
     if (placement.layout().table_arrays.contains(placement.tensors()[parameter].name)) index = use.size() - 2;

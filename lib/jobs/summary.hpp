@@ -28,8 +28,8 @@ std::uint64_t bytes_written_by(std::uint32_t process, const WriteShares& shares,
 
 /// Reports what a dry run shows, and throws the errors that making the files would cause. `views`: what output files
 /// without data show; nothing moves then.
-void look_ahead(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& job, const Views* views,
-                Report& report);
+void preview(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& job, const Views* views,
+             Report& report);
 
 /// Reports the work of all processes together, and of each phase the slowest process's seconds. Collective.
 void add_up(const Traffic& traffic, Communicator& processes, Report& report);

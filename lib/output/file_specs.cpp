@@ -10,7 +10,7 @@
 #include "base/wire.hpp"
 #include "frameworks/tree_fit.hpp"
 #include "layout/names/pattern.hpp"
-#include "output/sayings.hpp"
+#include "output/source_schemas.hpp"
 #include "output/value_names.hpp"
 
 namespace ckpt {
@@ -19,7 +19,7 @@ namespace {
 
 /// Adds a parameter's spread, which equal ones share; returns false if it lies among others or in pieces.
 bool put_spread(wire::Writer& out, const Placement& placement, ParameterId parameter) {
-  const Spread& spread = placement.spreads()[parameter];
+  const Sharding& spread = placement.shardings()[parameter];
   if (spread.bucket || spread.flat || spread.boxes) return false;
   for (const auto& cut : spread.cuts) out.put(reinterpret_cast<std::uintptr_t>(cut.get()));
   out.put(spread.axes);
@@ -28,23 +28,24 @@ bool put_spread(wire::Writer& out, const Placement& placement, ParameterId param
 }
 
 /// Adds where each file that has an array stores it; returns false if one does not store it as it is, or none has it.
-bool put_places(wire::Writer& out, const std::vector<Saying>& sayings, std::size_t entry, const std::string& name) {
+bool put_places(wire::Writer& out, const std::vector<SourceSchema>& source_schemas, std::size_t entry,
+                const std::string& name) {
   bool is_anywhere = false;
-  for (std::size_t i = 0; i < sayings.size(); ++i) {
-    if (sayings[i].entry != entry) continue;
-    const std::size_t found = sayings[i].schema->find(name);
-    if (found >= sayings[i].schema->datasets.size()) continue;
-    const Dataset& dataset = sayings[i].schema->datasets[found];
+  for (std::size_t i = 0; i < source_schemas.size(); ++i) {
+    if (source_schemas[i].entry != entry) continue;
+    const std::size_t found = source_schemas[i].schema->find(name);
+    if (found >= source_schemas[i].schema->datasets.size()) continue;
+    const Dataset& dataset = source_schemas[i].schema->datasets[found];
     if (dataset.storage != Storage::raw && dataset.storage != Storage::strided) return false;
     is_anywhere = true;
-    out.put(std::tie(i, dataset.extents, dataset.strides, (*sayings[i].schema->arrays)[found].shape));
+    out.put(std::tie(i, dataset.extents, dataset.strides, (*source_schemas[i].schema->arrays)[found].shape));
   }
   return is_anywhere;
 }
 
 /// A key that tied arrays have in common; nothing for arrays that cannot be tied.
 std::optional<std::string> key_of(const ArrayPlace& array, const Planner& planner, const ArrayFiles& from_files,
-                                  const std::vector<Saying>& sayings) {
+                                  const std::vector<SourceSchema>& source_schemas) {
   if (array.members.size() != 1) return std::nullopt;
   const ParameterId parameter = array.members.front();
   const ParameterId from = planner.source_of(parameter);
@@ -53,14 +54,14 @@ std::optional<std::string> key_of(const ArrayPlace& array, const Planner& planne
   key.put(array.at);
   if (!put_spread(key, planner.target(), parameter) || !put_spread(key, planner.source(), from)) return std::nullopt;
   const ArrayId from_array = planner.source().array_of(from);
-  if (!put_places(key, sayings, from_files.entry(from_array), from_files.name(from_array))) return std::nullopt;
+  if (!put_places(key, source_schemas, from_files.entry(from_array), from_files.name(from_array))) return std::nullopt;
   return key.take();
 }
 
 /// For each array of the target, an earlier one that has the same bytes wherever both exist: every file of the source
 /// stores the two once, as torch does with tied weights, and source and target spread them alike.
 std::vector<std::optional<ArrayId>> tied_arrays(const Checkpoint& source, const Planner& planner) {
-  const auto all = sayings(source);
+  const auto all = source_schemas(source);
   const ArrayFiles from_files(planner.source());
   std::map<std::string, ArrayId> known;
   std::vector<std::optional<ArrayId>> tied;
@@ -92,19 +93,19 @@ bool is_random_state(const std::string& name) {
   return name.find("rng") != std::string::npos || name.find("random") != std::string::npos;
 }
 
-std::map<std::string, LeafOfAll> of_all_files(const std::vector<Saying>& sayings, const CardFiles& files,
+std::map<std::string, LeafOfAll> of_all_files(const std::vector<SourceSchema>& source_schemas, const CardFiles& files,
                                               const SourceTrees& trees, const NewName& new_name) {
   std::map<std::string, LeafOfAll> leaves;
-  for (const Saying& saying : sayings)
-    for (const Leaf& leaf : saying.schema->leaves) {
-      if (follows_from_ranks(leaf.name) || (trees.has_all_beside() && trees.is_beside(leaf.name))) continue;
-      const std::string name = files.entries()[saying.entry].prefix + leaf.name;
-      const auto other = new_value_name(new_name, *saying.schema, name);
+  for (const SourceSchema& source_schema : source_schemas)
+    for (const Leaf& leaf : source_schema.schema->leaves) {
+      if (follows_from_ranks(leaf.name) || (trees.has_all_sidecars() && trees.is_in_sidecar(leaf.name))) continue;
+      const std::string name = files.entries()[source_schema.entry].prefix + leaf.name;
+      const auto other = new_value_name(new_name, *source_schema.schema, name);
       if (!other) continue;
       LeafOfAll& all = leaves[*other];
       if (all.first == nullptr) all.first = &leaf;
       all.differs = all.differs || leaf.digest != all.first->digest;
-      all.is_carried = all.is_carried || (leaf.is_carried && trees.used().contains(saying.schema));
+      all.is_carried = all.is_carried || (leaf.is_carried && trees.used().contains(source_schema.schema));
     }
   return leaves;
 }
@@ -118,13 +119,13 @@ void add_as_json(const std::string& name, const Leaf& leaf, std::map<std::string
 
 /// `trees`: the trees that the output takes, which carry leaves; adds a warning if another card has different ones.
 /// States of random generators may differ. Leaves that match `dropped`, or get no new name, do not count as lost.
-LeafChoice choose_leaves(const std::vector<Saying>& sayings, const CardFiles& files, const SourceTrees& trees,
-                         const std::vector<Pattern>& dropped, const NewName& new_name,
+LeafChoice choose_leaves(const std::vector<SourceSchema>& source_schemas, const CardFiles& files,
+                         const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name,
                          std::vector<std::string>& warnings) {
   LeafChoice choice;
   std::map<std::string, Group> groups;
   std::vector<std::string> differing;
-  for (const auto& [name, leaf] : of_all_files(sayings, files, trees, new_name)) {
+  for (const auto& [name, leaf] : of_all_files(source_schemas, files, trees, new_name)) {
     const std::string in_words = name + " (" + leaf.first->what + ")";
     if (leaf.is_carried && leaf.differs && !is_random_state(name)) differing.push_back(in_words);
     const bool is_in_json = (trees.used().empty() || !trees.has_trees()) && !leaf.first->json.empty();
@@ -161,7 +162,7 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(manifest),
       has_index_(has_index) {
-  const auto all = sayings(source_);
+  const auto all = source_schemas(source_);
   std::vector<std::string> differing;
   LeafChoice leaves = choose_leaves(all, source_.layout().files, trees, dropped, new_name, differing);
   if (trees.used().empty())
@@ -171,7 +172,7 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
                         "; they are left out");
   const ValueNames names(planner_, new_name, dropped);
   std::vector<const Schema*> schemas;
-  for (const Saying& saying : all) schemas.push_back(saying.schema);
+  for (const SourceSchema& source_schema : all) schemas.push_back(source_schema.schema);
   const auto left_out = left_out_values(schemas, has_other_cards());
   if (!left_out.empty())
     warnings_.push_back("attributes that say how the source was cut: " + join({left_out.begin(), left_out.end()}) +
@@ -191,15 +192,15 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   // If some output file takes each file's tree, values that differ are not lost.
   if (!trees.are_all_used(all)) warnings_.insert(warnings_.end(), differing.begin(), differing.end());
   groups_ = shared_out(std::move(groups), planner_.target().layout().files, warnings_);
-  if (trees.has_all_beside()) {  // the directory's objects are in its tree
+  if (trees.has_all_sidecars()) {  // the directory's objects are in its tree
     for (auto& attributes : root_attributes_) attributes.clear();
     for (auto& of_entry : groups_) of_entry.clear();
   }
   std::set<std::string> telling;  // arrays about which some file says more than shape and dtype
-  for (const Saying& saying : all)
-    for (std::size_t i = 0; i < saying.schema->datasets.size(); ++i)
-      if (const Dataset& dataset = saying.schema->datasets[i]; dataset.verbatim || !dataset.attributes.empty())
-        telling.insert((*saying.schema->arrays)[i].name);
+  for (const SourceSchema& source_schema : all)
+    for (std::size_t i = 0; i < source_schema.schema->datasets.size(); ++i)
+      if (const Dataset& dataset = source_schema.schema->datasets[i]; dataset.verbatim || !dataset.attributes.empty())
+        telling.insert((*source_schema.schema->arrays)[i].name);
   const auto by_card = planner_.source().mesh().by_card();
   const ArrayFiles from_files(planner_.source());
   array_sources_.reserve(planner_.target().arrays().size());
@@ -219,8 +220,8 @@ FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const Arra
                                                const ArrayFiles& from_files, const std::vector<Position>& by_card) {
   const Placement& from = planner_.source();
   ArraySource source;
-  if (target.members.size() > 1 || planner_.target().spreads()[target.members.front()].bucket ||
-      from.spreads()[parameter].bucket)
+  if (target.members.size() > 1 || planner_.target().shardings()[target.members.front()].bucket ||
+      from.shardings()[parameter].bucket)
     return source;
   const ArrayId array = from.array_of(parameter);
   std::deque<std::vector<Attribute>> kept;
@@ -265,15 +266,15 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
   spec.name = where_.name(array);
   spec.dtype = place.dtype;
   spec.shape = form.shape;
-  spec.corner = form.corner;
+  spec.origin = form.origin;
   if (has_index_) {
     spec.source_name = planner_.source().tensors()[planner_.source_of(place.members.front())].name;
     if (new_name_) spec.source_name = new_name_(spec.source_name).value_or(spec.source_name);
   }
-  if (const auto number = target.spreads()[place.members.front()].bucket) {
+  if (const auto number = target.shardings()[place.members.front()].bucket) {
     const Bucket& bucket = target.layout().buckets[*number];
     // If the last piece is short, its card does not know the others' length.
-    if (!bucket.last_is_short) spec.global_shape = Extents{spec.shape[0] * target.mesh().shape[bucket.axis]};
+    if (!bucket.last_is_short) spec.global_shape = Shape{spec.shape[0] * target.mesh().shape[bucket.axis]};
   } else {
     spec.global_shape = target.tensors()[place.members.front()].shape;
   }
@@ -331,17 +332,18 @@ FileSpecs::Form FileSpecs::form_of(ArrayId array, Position card) const {
   const Placement& target = planner_.target();
   Form form{target.stored_shape(array, card), std::nullopt};
   if (!has_index_) return form;
-  form.corner = Extents(form.shape.size());
-  target.for_each_region(array, card, {0, volume(form.shape)},
-                         [&](ParameterId, const Region& region) { form.corner = region.box.lo; });
+  form.origin = Shape(form.shape.size());
+  target.for_each_region(array, card, {0, numel(form.shape)},
+                         [&](ParameterId, const Region& region) { form.origin = region.box.lo; });
   return form;
 }
 
 std::vector<std::string> FileSpecs::losses(Store& store) const {
-  const auto all = sayings(source_);
+  const auto all = source_schemas(source_);
   std::vector<std::string> losses;
   if (!lost_leaves_.empty()) losses.push_back(join(lost_leaves_));
-  if (std::all_of(all.begin(), all.end(), [&](const Saying& each) { return each.schema->format == store.name(); }))
+  if (std::all_of(all.begin(), all.end(),
+                  [&](const SourceSchema& each) { return each.schema->format == store.name(); }))
     return losses;
   const Placement& target = planner_.target();
   std::set<std::string> told;
@@ -349,7 +351,8 @@ std::vector<std::string> FileSpecs::losses(Store& store) const {
     Forms forms(target.arrays().size());
     for (ArrayId array = 0; array < forms.size(); ++array)
       if (const auto& members = target.arrays()[array].members; where_.entry(array) == entry)
-        forms[array] = Form{members.size() == 1 ? target.tensors()[members.front()].shape : Shape{1}, std::nullopt};
+        forms[array] =
+            Form{members.size() == 1 ? target.tensors()[members.front()].shape : InternedShape{1}, std::nullopt};
     for (const std::string& what : store.losses(spec(entry, forms)))
       if (told.insert(what).second) losses.push_back(what);
   }

@@ -59,8 +59,8 @@ class FileSpecs {
     const Dataset* first = nullptr;
   };
   struct Form {
-    Shape shape;
-    Rare<Extents> corner;
+    InternedShape shape;
+    BoxedOptional<Shape> origin;
     friend bool operator==(const Form&, const Form&) = default;
   };
   using Forms = std::vector<std::optional<Form>>;  // by array; nothing: not in the file

@@ -20,7 +20,7 @@ FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks) : move_(m
 
 PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
   const std::uint64_t start = now_ns();
-  const Gathered gathered =
+  const GatherResult gathered =
       move_.source.read(transfer, target, scratch, move_.sums != nullptr ? std::optional(KeySets::low) : std::nullopt);
   move_.traffic.bytes_read += gathered.bytes_read;
   read_ns_ += now_ns() - start;
@@ -33,7 +33,7 @@ std::uint64_t FileWorkload::plan(const Chunk& chunk, const Planner::Visit& visit
   move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& planned) {
     Transfer transfer = planned;
     move_.casts.place(chunk, transfer.target, transfer);
-    filled += volume(transfer.source.box.shape());
+    filled += numel(transfer.source.box.shape());
     visit(transfer);
   });
   return filled * move_.casts.cells()[chunk.array];

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The path itself if it exists, else the nearest existing directory above it.
-fs::path standing(fs::path path) {
+fs::path existing(fs::path path) {
   std::error_code error;
   while (!fs::exists(path, error) && path.has_relative_path()) path = path.parent_path();
   return path;
@@ -35,7 +35,7 @@ std::uint64_t bytes_in(const fs::path& directory) {
 
 void check_free_space(const fs::path& output, std::uint64_t bytes) {
   const OutputPlaces places(output);
-  const fs::path above = standing(fs::absolute(places.target).parent_path());
+  const fs::path above = existing(fs::absolute(places.target).parent_path());
   std::error_code error;
   const fs::space_info space = fs::space(above, error);
   if (error || space.available >= bytes || space.available + bytes_in(places.partial) >= bytes) return;

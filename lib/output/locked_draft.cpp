@@ -38,7 +38,7 @@ Fd open_draft(const std::filesystem::path& path, int flags) {
 }  // namespace
 
 LockedDraft::LockedDraft(const std::filesystem::path& file) : file_(file), path_(file.string() + ".partial") {
-  while (!try_to_take()) {
+  while (!try_lock()) {
     check_interrupt();
     std::this_thread::sleep_for(pause);
   }
@@ -48,7 +48,7 @@ LockedDraft::~LockedDraft() {
   if (draft_) ::unlink(path_.c_str());
 }
 
-bool LockedDraft::try_to_take() {
+bool LockedDraft::try_lock() {
   Fd fd = open_draft(path_, 0);
   switch (ask_lock(fd.get(), F_WRLCK)) {
     case LockAnswer::failed:

@@ -24,7 +24,7 @@ class LockedDraft {
   void publish(const std::string& text);
 
  private:
-  bool try_to_take();
+  bool try_lock();
 
   std::filesystem::path file_;
   std::filesystem::path path_;

@@ -83,8 +83,8 @@ void Output::check_sources(const std::vector<fs::path>& files) {
   }
 }
 
-void Output::plan(const Layout& target, const std::vector<std::string>& beside, Store& store) {
-  inspection_.emplace(target, is_single_file_, beside, store);
+void Output::plan(const Layout& target, const std::vector<std::string>& sidecars, Store& store) {
+  inspection_.emplace(target, is_single_file_, sidecars, store);
   places_.check_lengths(inspection_->names());
   check_folders(inspection_->names(), places_.target);
   if (force_) inspection_->output(places_.target).check_own(places_.target, clear_remedy);
@@ -101,7 +101,7 @@ void Output::join(const std::string& token) {
 }
 
 fs::path Output::journal() const {
-  return is_single_file_ ? places_.beside : places_.partial / journal_name;
+  return is_single_file_ ? places_.journal : places_.partial / journal_name;
 }
 
 std::optional<std::string> Output::earlier_job() const {
@@ -132,7 +132,7 @@ void Output::write_text(const std::string& name, const std::string& text) const 
 
 void Output::make_new() {
   check_unused();  // again, now under the lock
-  const Standing left = inspection_->partial(places_);
+  const ExistingOutput left = inspection_->partial(places_);
   left.check_own(places_.partial, clear_remedy);
   left.remove();
   const auto make_directory = [](const fs::path& path) {
@@ -219,7 +219,7 @@ void Output::publish() {
 /// Exchanges the new output with the old one, which is removed only afterwards. Returns false if the file system cannot
 /// exchange them: the old one has been removed first then.
 bool Output::replace() {
-  const Standing old = inspection_->output(places_.target);
+  const ExistingOutput old = inspection_->output(places_.target);
   old.check_own(places_.target, clear_remedy);
   check_ours();
   if (::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_EXCHANGE) == 0)
@@ -233,7 +233,7 @@ bool Output::replace() {
 /// Removes the replaced output, which is at DST.partial now. Keeps files that were added since it was inspected.
 void Output::remove_replaced() const {
   try {
-    const Standing old = inspection_->output(places_.partial);
+    const ExistingOutput old = inspection_->output(places_.partial);
     old.remove();
     if (!old.foreign.empty())
       log::warn("{} holds what came into the replaced output in its last moment", places_.partial.string());

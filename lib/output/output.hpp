@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "output/existing_output.hpp"
 #include "output/output_lock.hpp"
 #include "output/places.hpp"
-#include "output/standing.hpp"
 
 namespace ckpt {
 
@@ -51,8 +51,8 @@ class Output {
   /// continued) or another job is in the way.
   void check_free() const;
   /// Once the output's files are known: throws io if these programs did not write what would be replaced, or if a name
-  /// is too long. `beside`: the names of the files beside the layout's.
-  void plan(const Layout& target, const std::vector<std::string>& beside, Store& store);
+  /// is too long. `sidecars`: the names of the files beside the layout's.
+  void plan(const Layout& target, const std::vector<std::string>& sidecars, Store& store);
 
   /// Takes the lock; from here on no other job touches the place. On process 0, after `plan`.
   void claim();

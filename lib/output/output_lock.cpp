@@ -85,7 +85,7 @@ void check_is_lock(int fd, const fs::path& file) {
 
 /// Removes the file that a dead job left, but no other: between inspection and removal another job may have replaced it
 /// by its own.
-void take_away(const fs::path& file, const std::string& dead) {
+void remove_stale(const fs::path& file, const std::string& dead) {
   const fs::path aside = file.string() + "." + random_id();
   if (::rename(file.c_str(), aside.c_str()) != 0) return;  // another job was faster
   const Fd fd = open_named(aside, O_RDONLY);
@@ -140,7 +140,7 @@ OutputLock OutputLock::take(const fs::path& file, const fs::path& output) {
     if (!lock.has_locks_ && !is_new) {
       const std::string token = lock.read();
       judge_by_token(token, file, output);
-      take_away(file, token);
+      remove_stale(file, token);
       continue;
     }
     if (!lock.is_in_place()) continue;  // its last holder has removed it meanwhile, and a lock on it excludes nobody

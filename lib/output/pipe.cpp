@@ -27,16 +27,16 @@ void Pipe::begin(const NewFile& file) {
   std::sort(data_.begin(), data_.end(), [](Interval a, Interval b) { return a.lo < b.lo; });
   if (std::adjacent_find(data_.begin(), data_.end(), [](Interval a, Interval b) { return b.lo < a.hi; }) != data_.end())
     throw Error(Kind::input, name(), {"two arrays are one in the file", "each by itself", "write to a file"});
-  passages_ = file.passages;
+  segments_ = file.segments;
   bytes_ = file.room.bytes;
 }
 
 void Pipe::set(std::uint64_t offset, std::string_view bytes) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = past_passages_; i < passages_.size(); ++i) {
-    Passage& passage = passages_[i];
-    if (offset < passage.offset || offset - passage.offset + bytes.size() > passage.bytes.size()) continue;
-    passage.bytes.replace(offset - passage.offset, bytes.size(), bytes);
+  for (std::size_t i = past_segments_; i < segments_.size(); ++i) {
+    FileSegment& segment = segments_[i];
+    if (offset < segment.offset || offset - segment.offset + bytes.size() > segment.bytes.size()) continue;
+    segment.bytes.replace(offset - segment.offset, bytes.size(), bytes);
     return;
   }
   throw Error(Kind::io, name(), {"a passage that is written already", "", "this is a defect of the program"});
@@ -81,11 +81,11 @@ void Pipe::finish(bool sync) {
 /// Writes the bytes up to `to` that are not data.
 void Pipe::fill(std::uint64_t to) {
   while (at_ < to) {
-    if (past_passages_ < passages_.size() && passages_[past_passages_].offset == at_) {
-      put(std::as_bytes(std::span(passages_[past_passages_++].bytes)));
+    if (past_segments_ < segments_.size() && segments_[past_segments_].offset == at_) {
+      put(std::as_bytes(std::span(segments_[past_segments_++].bytes)));
       continue;
     }
-    const std::uint64_t next = past_passages_ < passages_.size() ? passages_[past_passages_].offset : to;
+    const std::uint64_t next = past_segments_ < segments_.size() ? segments_[past_segments_].offset : to;
     put(std::span(zeros).first(std::min<std::uint64_t>(zeros.size(), std::min(next, to) - at_)));
   }
 }

@@ -48,11 +48,11 @@ class Pipe {
   std::mutex mutex_;  // guards the members below
   std::condition_variable turn_;
   std::vector<Interval> data_;  // by place
-  std::vector<Passage> passages_;
+  std::vector<FileSegment> segments_;
   std::uint64_t bytes_ = 0;
   std::uint64_t at_ = 0;       // place of the next byte
   std::size_t past_data_ = 0;  // how many intervals of data are before it
-  std::size_t past_passages_ = 0;
+  std::size_t past_segments_ = 0;
   std::vector<std::byte> small_;  // pieces that are written together
 
   std::mutex stopping_;

@@ -70,7 +70,7 @@ OutputPlaces::OutputPlaces(const fs::path& output) : target(without_slash(output
                  "give the name itself"});
   partial = with_suffix(target, ".partial");
   lock = with_suffix(partial, ".lock");
-  beside = with_suffix(partial, ".journal");
+  journal = with_suffix(partial, ".journal");
 }
 
 void OutputPlaces::check_lengths(const std::vector<std::string>& files) const {
@@ -88,7 +88,7 @@ void OutputPlaces::check_lengths(const std::vector<std::string>& files) const {
                   {"a path of " + std::to_string(path.native().size()) + " bytes" + as_well,
                    "at most " + std::to_string(PATH_MAX - 1) + ", which the system allows", "choose a shorter one"});
   };
-  check(beside, target.string(), " with \".partial.journal\" behind it, which the job needs");
+  check(journal, target.string(), " with \".partial.journal\" behind it, which the job needs");
   for (const std::string& file : files) check(partial / file, target.string(), " for " + file + " in it");
 }
 

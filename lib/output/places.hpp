@@ -25,9 +25,9 @@ struct OutputPlaces {
   std::filesystem::path target;   ///< DST
   std::filesystem::path partial;  ///< DST.partial: what becomes DST
   std::filesystem::path lock;     ///< DST.partial.lock: who writes it
-  std::filesystem::path beside;   ///< DST.partial.journal: the progress of a single file
+  std::filesystem::path journal;  ///< DST.partial.journal: the progress of a single file
 
-  std::vector<std::filesystem::path> all() const { return {target, partial, lock, beside}; }
+  std::vector<std::filesystem::path> all() const { return {target, partial, lock, journal}; }
   /// Throws io if these names, or `files` below DST.partial, are longer than the file system allows.
   void check_lengths(const std::vector<std::string>& files) const;
 };

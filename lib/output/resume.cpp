@@ -21,7 +21,7 @@ bool makes_sense(const JournalRecord& record, const Placement& target, const Tar
   if (place.verbatim || !target.holds(record.card, array) || !files.is_kept(record.card, array) ||
       intersect(files.share(record.card, array), record.elements).empty())
     return false;
-  return record.elements.hi <= volume(target.stored_shape(array, record.card)) &&
+  return record.elements.hi <= numel(target.stored_shape(array, record.card)) &&
          (record.elements.size() == 1 || record.elements.size() <= most_bytes / place.dtype.size);
 }
 
@@ -48,7 +48,7 @@ std::vector<JournalRecord> own_records(const std::vector<JournalRecord>& read, c
   std::vector<std::vector<JournalRecord>> of_writer;
   agree(processes, [&] { of_writer = by_writer(read, target, shares); });
   std::vector<JournalRecord> own;
-  for (const auto& records : give_each(std::move(of_writer), processes))
+  for (const auto& records : exchange_values(std::move(of_writer), processes))
     own.insert(own.end(), records.begin(), records.end());
   return own;
 }

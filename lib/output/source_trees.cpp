@@ -8,7 +8,7 @@
 #include "frameworks/torch_dist.hpp"
 #include "layout/names/index_census.hpp"
 #include "layout/names/naming.hpp"
-#include "output/files_beside.hpp"
+#include "output/sidecars.hpp"
 #include "processes/gather_all.hpp"
 #include "store/pickle/opaque.hpp"
 #include "store/torch/chosen_tree.hpp"
@@ -31,11 +31,11 @@ std::optional<Position> card_at(const Mesh& source, const Mesh& target, Position
 }
 
 /// How far each entry of `indices` counts, by the names that the cards hold.
-std::vector<std::uint64_t> counted_totals(const Layout& layout, const std::vector<Holding>& holdings) {
+std::vector<std::uint64_t> counted_totals(const Layout& layout, const std::vector<CardArrays>& card_arrays) {
   const Naming naming(layout);
   IndexCensus census(layout);
-  for (Position card = 0; card < holdings.size(); ++card)
-    for (const StoredArray& array : *holdings[card])
+  for (Position card = 0; card < card_arrays.size(); ++card)
+    for (const StoredArray& array : *card_arrays[card])
       census.note_stored(naming.renamed(array.name), layout.mesh.coordinates(card));
   for (const Bucket& bucket : layout.buckets)
     for (const BucketMember& member : bucket.members) census.note_logical(member.name);
@@ -54,10 +54,10 @@ SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, cons
       format_(format),
       new_name_(std::move(new_name)),
       keeps_(keeps) {
-  const auto beside = files_of_source(source, format);
-  makes_rest_ = beside.empty() && is_torch_dist(format);
-  has_all_beside_ = makes_rest_ || !beside.empty();
-  for (const FileBeside& file : beside) leaves_beside_.insert(file.leaves.begin(), file.leaves.end());
+  const auto sidecars = files_of_source(source, format);
+  makes_rest_ = sidecars.empty() && is_torch_dist(format);
+  has_all_sidecars_ = makes_rest_ || !sidecars.empty();
+  for (const Sidecar& file : sidecars) sidecar_leaves_.insert(file.leaves.begin(), file.leaves.end());
   for (FileNumber file = 0; file < where_.table().count(); ++file) {
     const bool takes_one = format.index() == nullptr || file == 0;
     origins_.push_back(takes_one ? find_origins(file) : Origins());
@@ -70,15 +70,16 @@ SourceTrees::SourceTrees(const Checkpoint& source, const Placement& target, cons
   if (makes_rest_)
     for (const Tensor& tensor : target.tensors()) names_.push_back(tensor.name);
   if (used_.empty()) return;
-  if (!source.layout().indices.empty()) naming_.count_to(counted_totals(source.layout(), source.holdings()));
+  if (!source.layout().indices.empty()) naming_.count_to(counted_totals(source.layout(), source.card_arrays()));
   std::vector<NamedSchema> files;
   for (FileNumber file = 0; file < source.files().size(); ++file)
     files.push_back({source.file_name(file), source.file(file).schema.get()});
   fit_.emplace(target, files);
 }
 
-bool SourceTrees::are_all_used(const std::vector<Saying>& sayings) const {
-  return std::all_of(sayings.begin(), sayings.end(), [&](const Saying& each) { return used_.contains(each.schema); });
+bool SourceTrees::are_all_used(const std::vector<SourceSchema>& source_schemas) const {
+  return std::all_of(source_schemas.begin(), source_schemas.end(),
+                     [&](const SourceSchema& each) { return used_.contains(each.schema); });
 }
 
 const std::string& SourceTrees::prefix_of_target(FileNumber target) const {
@@ -146,7 +147,7 @@ void SourceTrees::fetch(const std::vector<FileNumber>& targets, SourceStore& sto
             !to_peer[peer].contains(file))
           to_peer[peer].emplace(file, store.tree(source_.file_path(file)));
   });
-  for (auto& trees : give_each(std::move(to_peer), processes))
+  for (auto& trees : exchange_values(std::move(to_peer), processes))
     for (auto& [file, tree] : trees) sent_.emplace(file, std::make_shared<const std::string>(std::move(tree)));
 }
 
@@ -155,9 +156,9 @@ SourceTrees::Tree SourceTrees::of(FileNumber target, SourceStore& store) {
   return target == 0 ? objects_ : nullptr;
 }
 
-std::vector<FileBeside> SourceTrees::files_beside(SourceStore& store) {
+std::vector<Sidecar> SourceTrees::sidecars(SourceStore& store) {
   if (makes_rest_) {
-    torch_dist::Rest made = torch_dist::rest(trees_of_ranks(store), names_);
+    torch_dist::CommonState made = torch_dist::common_state(trees_of_ranks(store), names_);
     objects_ = std::make_shared<const std::string>(std::move(made.objects));
     return std::move(made.files);
   }
@@ -180,7 +181,7 @@ std::vector<torch_dist::RankTree> SourceTrees::trees_of_ranks(SourceStore& store
   const bool has_states = std::any_of(
       names_.begin(), names_.end(), [](const std::string& name) { return name.starts_with(torch_dist::state_prefix); });
   const auto naming = std::make_shared<Naming>(layout);
-  naming->count_to(counted_totals(layout, source_.holdings()));
+  naming->count_to(counted_totals(layout, source_.card_arrays()));
   std::vector<torch_dist::RankTree> ranks;
   std::uint64_t room = torch::most_object_bytes();
   for (const FileNumber file : files) {
@@ -207,7 +208,7 @@ torch_dist::SmallTensors SourceTrees::values_of(FileNumber file, const std::set<
   for (std::size_t i = 0; i < catalog.schema->arrays->size(); ++i) {
     const StoredArray& array = (*catalog.schema->arrays)[i];
     if (!names.contains(array.name)) continue;
-    const std::uint64_t bytes = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
+    const std::uint64_t bytes = checked_mul(numel(array.shape), array.dtype.size, "a tensor");
     if (bytes > room) {
       log::warn("{} of {} is left out: the output has no room for so much beside weights", array.name,
                 format_bytes(bytes));

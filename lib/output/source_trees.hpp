@@ -15,7 +15,7 @@
 #include "layout/names/file_table.hpp"
 #include "layout/names/naming.hpp"
 #include "output/new_name.hpp"
-#include "output/sayings.hpp"
+#include "output/source_schemas.hpp"
 #include "processes/communicator.hpp"
 #include "store/kept_tree.hpp"
 #include "store/store.hpp"
@@ -38,13 +38,13 @@ class SourceTrees {
 
   /// The schemas of files whose trees some target file takes; and whether these are all that there are.
   const std::set<const Schema*>& used() const noexcept { return used_; }
-  bool are_all_used(const std::vector<Saying>& sayings) const;
+  bool are_all_used(const std::vector<SourceSchema>& source_schemas) const;
   /// Whether the output's format has trees: trees that it only keeps are seen only by those who take them later.
   bool has_trees() const noexcept { return format_.trees() != nullptr; }
   /// Whether files beside the data hold everything that is neither in the data files nor in the first one's tree; and
   /// whether a leaf is in them.
-  bool has_all_beside() const noexcept { return has_all_beside_; }
-  bool is_beside(const std::string& leaf) const { return leaves_beside_.contains(leaf); }
+  bool has_all_sidecars() const noexcept { return has_all_sidecars_; }
+  bool is_in_sidecar(const std::string& leaf) const { return sidecar_leaves_.contains(leaf); }
 
   /// If not every process sees every file, sends the trees that this process's target files take from those that see
   /// them. Collective. Before `of`.
@@ -53,9 +53,9 @@ class SourceTrees {
   /// together.
   Tree of(FileNumber target, SourceStore& store);
   /// The small files that the output has beside its data files: the source's, of the same format, or those made from
-  /// the first file's tree (torch_dist::rest). For the process that makes the first file; after `fetch`, before `of`.
-  /// Throws as torch_dist::rest, and input for a tree of another framework.
-  std::vector<FileBeside> files_beside(SourceStore& store);
+  /// the first file's tree (torch_dist::common_state). For the process that makes the first file; after `fetch`, before
+  /// `of`. Throws as torch_dist::common_state, and input for a tree of another framework.
+  std::vector<Sidecar> sidecars(SourceStore& store);
 
  private:
   using Origins = std::vector<FileNumber>;
@@ -94,8 +94,8 @@ class SourceTrees {
   bool keeps_;
   bool makes_rest_ = false;  // instead of carrying a tree
   Tree objects_;             // then of the first file
-  bool has_all_beside_ = false;
-  std::set<std::string> leaves_beside_;
+  bool has_all_sidecars_ = false;
+  std::set<std::string> sidecar_leaves_;
   std::optional<TreeFit> fit_;                                     // if there are trees
   std::vector<Origins> origins_;                                   // by target file
   std::map<std::size_t, std::optional<FileNumber>> lowest_files_;  // by entry of the source's files

@@ -98,12 +98,12 @@ TargetFiles::SharedRoom TargetFiles::shared_room(FileNumber file) const {
   return shared;
 }
 
-void TargetFiles::tell_rooms(Communicator& processes) {
+void TargetFiles::share_rooms(Communicator& processes) {
   std::vector<std::vector<SharedRoom>> to_peer(shares_.processes());
   for (const Position card : cards_)
     for (std::uint32_t peer = process_ + 1; peer <= shares_.last_writer(card); ++peer)
       for (const FileNumber file : where_.table().owned_by(card)) to_peer[peer].push_back(shared_room(file));
-  for (auto& theirs : give_each(std::move(to_peer), processes))
+  for (auto& theirs : exchange_values(std::move(to_peer), processes))
     for (const SharedRoom& shared : theirs) {
       FileRoom room;
       room.is_in_order = shared.is_in_order;
@@ -177,7 +177,7 @@ bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const 
   if (first.array == second.array) return first.elements.hi == second.elements.lo;
   const Placement& target = planner_.target();
   if (first.array > second.array || second.elements.lo != 0 ||
-      first.elements.hi != volume(target.stored_shape(first.array, first.card)))
+      first.elements.hi != numel(target.stored_shape(first.array, first.card)))
     return false;
   const std::vector<FileExtents>& data = rooms_.at(file)->data;
   return std::all_of(data.begin() + first.array + 1, data.begin() + second.array,

@@ -49,8 +49,8 @@ class TargetFiles {
 
   /// Sends trees that not every process sees to the processes that write them. Collective; before `create`.
   void fetch_trees(SourceStore& reading, Communicator& processes) { trees_.fetch(numbers_, reading, processes); }
-  /// SourceTrees::files_beside, for the process that makes the first file: after `fetch_trees`, before `create`.
-  std::vector<FileBeside> files_beside(SourceStore& reading) { return trees_.files_beside(reading); }
+  /// SourceTrees::sidecars, for the process that makes the first file: after `fetch_trees`, before `create`.
+  std::vector<Sidecar> sidecars(SourceStore& reading) { return trees_.sidecars(reading); }
   /// Reports what the output's format cannot hold; throws input for tensors that it cannot. Before all calls below.
   void check_format();
   /// As in FileSpecs; after `check_format`, before `create`.
@@ -61,7 +61,7 @@ class TargetFiles {
   /// kept. `reading`: for the source's files, which may be taken unchanged except for their data.
   void create(bool is_resumed, unsigned threads, SourceStore& reading);
   /// Sends the places of a file's data to the processes that fill a part of it. Collective, after `create`.
-  void tell_rooms(Communicator& processes);
+  void share_rooms(Communicator& processes);
   /// The chunks that this process writes.
   ChunkSequence chunks(std::uint64_t chunk_bytes, ChunkOrder order = ChunkOrder::in_step) const;
   /// ChunkSequence::take_places, once the files are made.

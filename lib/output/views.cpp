@@ -26,7 +26,7 @@ std::filesystem::path final_place(const std::filesystem::path& output) {
 }
 
 /// Whether both strides give the elements of a box the same order.
-bool are_in_same_order(const Extents& size, const Extents& a, const Extents& b) {
+bool are_in_same_order(const Shape& size, const Shape& a, const Shape& b) {
   std::vector<std::size_t> dims(size.size());
   std::iota(dims.begin(), dims.end(), std::size_t{0});
   std::erase_if(dims, [&](std::size_t d) { return size[d] == 1; });
@@ -45,7 +45,7 @@ bool continues(const Hyperslab& first, const Hyperslab& second) {
 /// The views of one array.
 class ArrayViews {
  public:
-  ArrayViews(const std::string& parameter, const StoredArray& theirs, std::uint32_t file, const Extents& ours,
+  ArrayViews(const std::string& parameter, const StoredArray& theirs, std::uint32_t file, const Shape& ours,
              std::vector<View>& views)
       : parameter_(parameter), theirs_(theirs), file_(file), ours_(ours), views_(views) {}
 
@@ -54,7 +54,7 @@ class ArrayViews {
     auto from = hyperslab_of(theirs, theirs_.shape);
     auto to = hyperslab_of(ours, ours_);
     if (from && to) return put({file_, theirs_.name, std::move(*from), std::move(*to)});
-    const Extents size = theirs.box.shape();
+    const Shape size = theirs.box.shape();
     std::size_t outermost = 0;
     for (std::size_t d = 1; d < size.size(); ++d)
       if (size[outermost] == 1 || (size[d] > 1 && theirs.strides[d] > theirs.strides[outermost])) outermost = d;
@@ -85,7 +85,7 @@ class ArrayViews {
   const std::string& parameter_;
   const StoredArray& theirs_;
   std::uint32_t file_;
-  const Extents& ours_;
+  const Shape& ours_;
   std::vector<View>& views_;
 };
 
@@ -144,8 +144,8 @@ std::shared_ptr<const FileSpec> Views::shown(FileNumber file, const FileSpec& sp
 
 std::vector<View> Views::views_of(ArrayId array, Position card, Numbers& numbers) const {
   const ArrayPlace& place = planner_.target().arrays()[array];
-  const Extents shape = planner_.target().stored_shape(array, card);
-  const std::uint64_t elements = volume(shape);
+  const Shape shape = planner_.target().stored_shape(array, card);
+  const std::uint64_t elements = numel(shape);
   std::vector<View> views;
   if (elements == 0) return views;
   planner_.for_each_transfer(
@@ -159,7 +159,7 @@ std::vector<View> Views::views_of(ArrayId array, Position card, Numbers& numbers
   return views;
 }
 
-void Views::add(const Transfer& transfer, const Extents& shape, Numbers& numbers, std::vector<View>& views) const {
+void Views::add(const Transfer& transfer, const Shape& shape, Numbers& numbers, std::vector<View>& views) const {
   const std::string& parameter = planner_.source().tensors()[transfer.parameter].name;
   const FileNumber file = from_.file(transfer.card, transfer.array);
   const Schema& schema = *source_.file(file).schema;

@@ -30,7 +30,7 @@ class Views {
 
   std::filesystem::path directory_of(FileNumber file) const;
   std::vector<View> views_of(ArrayId array, Position card, Numbers& numbers) const;
-  void add(const Transfer& transfer, const Extents& shape, Numbers& numbers, std::vector<View>& views) const;
+  void add(const Transfer& transfer, const Shape& shape, Numbers& numbers, std::vector<View>& views) const;
 
   const Checkpoint& source_;
   const Planner& planner_;

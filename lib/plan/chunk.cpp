@@ -4,11 +4,11 @@
 
 namespace ckpt {
 
-ChunkGrid::ChunkGrid(const Extents& shape, std::uint64_t element_bytes, std::uint64_t chunk_bytes) {
-  const std::uint64_t total = volume(shape);
+ChunkGrid::ChunkGrid(const Shape& shape, std::uint64_t element_bytes, std::uint64_t chunk_bytes) {
+  const std::uint64_t total = numel(shape);
   if (total == 0) return;
   const std::uint64_t most = std::max<std::uint64_t>(chunk_bytes / std::max<std::uint64_t>(element_bytes, 1), 1);
-  const Extents strides = row_major_strides(shape);
+  const Shape strides = row_major_strides(shape);
   std::size_t dim = 0;
   while (dim < shape.size() && strides[dim] > most) ++dim;
   if (dim < shape.size()) {

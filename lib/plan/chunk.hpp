@@ -18,7 +18,7 @@ struct Chunk {
 /// outermost dimension whose slices fit, so that even a tensor of one enormous row is divided.
 class ChunkGrid {
  public:
-  ChunkGrid(const Extents& shape, std::uint64_t element_bytes, std::uint64_t chunk_bytes);
+  ChunkGrid(const Shape& shape, std::uint64_t element_bytes, std::uint64_t chunk_bytes);
 
   std::uint64_t count() const noexcept { return count_; }
   Interval operator[](std::uint64_t i) const noexcept;

@@ -86,7 +86,7 @@ ChunkCasts::Overflows ChunkCasts::count(const Chunk& chunk, const std::vector<bo
   Overflows overflows;
   target_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
     if (region.fill || !target_.is_of_first_copy(parameter, chunk.card)) return;
-    const Extents shape = region.box.shape();
+    const Shape shape = region.box.shape();
     const StridedCopy walk = strided_copy(shape, region.strides, row_major_strides(shape), 1);
     std::uint64_t found = 0;
     for_each_step({walk.loops.data(), walk.depth}, [&](const CopyStep& step) {

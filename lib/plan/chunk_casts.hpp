@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/rare.hpp"
+#include "base/boxed_optional.hpp"
 #include "plan/planner.hpp"
 #include "tensor/cast.hpp"
 
@@ -53,9 +53,9 @@ class ChunkCasts {
 
   const Planner& planner_;
   const Placement& target_;
-  std::vector<Rare<Cast>> casts_;  // by parameter
-  std::vector<bool> is_cast_;      // by array, as the next two
-  std::vector<bool> is_mixed_;     // members have several dtypes in the source
+  std::vector<BoxedOptional<Cast>> casts_;  // by parameter
+  std::vector<bool> is_cast_;               // by array, as the next two
+  std::vector<bool> is_mixed_;              // members have several dtypes in the source
   std::vector<std::uint64_t> cells_;
 };
 

@@ -35,13 +35,13 @@ class ChunkMerge {
     std::uint64_t first;
   };
   /// A card's next chunk.
-  struct Ahead {
+  struct NextChunk {
     ParameterId parameter = 0;
-    Extents place;
+    Shape place;
     std::size_t of_card = 0;
     std::uint64_t chunk = 0;
     Interval elements;
-    bool operator<(const Ahead& other) const;  // inverted: a queue returns its greatest element first
+    bool operator<(const NextChunk& other) const;  // inverted: a queue returns its greatest element first
   };
   void look_ahead(std::size_t of_card, std::uint64_t chunk);
 
@@ -49,7 +49,7 @@ class ChunkMerge {
   ChunkOrder order_;
   ArrayId array_ = 0;
   std::vector<OfCard> cards_;
-  std::priority_queue<Ahead> ahead_;
+  std::priority_queue<NextChunk> ahead_;
 };
 
 }  // namespace ckpt

@@ -5,7 +5,7 @@ namespace ckpt {
 bool Planner::fills(const Chunk& chunk) const {
   std::uint64_t filled = 0;
   target_.for_each_region(chunk.array, chunk.card, chunk.elements,
-                          [&](ParameterId, const Region& wanted) { filled += volume(wanted.box.shape()); });
+                          [&](ParameterId, const Region& wanted) { filled += numel(wanted.box.shape()); });
   return filled == chunk.elements.size();
 }
 
@@ -14,11 +14,11 @@ std::uint64_t Planner::for_each_transfer(const Chunk& chunk, std::uint32_t write
   target_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& wanted) {
     const ParameterId from = source_of_[parameter];
     const std::uint64_t element = source_.tensors()[from].dtype.size;
-    const std::uint64_t elements = volume(wanted.box.shape());
+    const std::uint64_t elements = numel(wanted.box.shape());
     std::uint64_t found = 0;
     source_.for_each_shard(from, wanted.box, [&](Position first, const Region& held) {
       const Region into = restricted(wanted, held.box);
-      found += volume(held.box.shape());
+      found += numel(held.box.shape());
       visit({readers_.choose(from, first, writer), source_.array_of(from), from, element, held,
              (into.offset - chunk.elements.lo) * element, into.strides, parameter});
     });

@@ -17,10 +17,10 @@ struct Transfer {
   std::uint64_t element = 0;        ///< bytes of one element
   Region source;                    ///< the box, and its place in the source array
   std::uint64_t target_offset = 0;  ///< where its first element goes, in bytes from the chunk's start
-  Extents target_strides;           ///< elements
+  Shape target_strides;             ///< elements
   ParameterId target = 0;           ///< the target's parameter that the box belongs to; several may have one source
 
-  std::uint64_t bytes() const { return volume(source.box.shape()) * element; }
+  std::uint64_t bytes() const { return numel(source.box.shape()) * element; }
   StridedCopy copy() const { return strided_copy(source.box.shape(), source.strides, target_strides, element); }
 };
 

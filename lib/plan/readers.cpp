@@ -29,7 +29,7 @@ Readers::Readers(const Placement& source, Owners owners, bool replicas_are_equal
   for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
     const ArrayId array = source.array_of(parameter);
     const bool is_replicated = source.copies(parameter) > 1;
-    const bool is_lowest = is_lowest_[parameter] = source.spreads()[parameter].replicas == Replicas::first;
+    const bool is_lowest = is_lowest_[parameter] = source.shardings()[parameter].replicas == Replicas::first;
     source.for_each_first(parameter, [&](Position first) {
       if (!source.holds(first, array)) return;
       Position best = first;

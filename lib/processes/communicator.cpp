@@ -31,7 +31,7 @@ std::optional<Error> failure_of(const std::function<void()>& work, const Communi
   }
 }
 
-class Solo final : public Communicator {
+class SingleProcess final : public Communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
@@ -80,8 +80,8 @@ void agree(Communicator& processes, const std::function<void()>& work) {
   throw wire::unpacked<Error>(lowest);
 }
 
-std::unique_ptr<Communicator> solo() {
-  return std::make_unique<Solo>();
+std::unique_ptr<Communicator> single_process() {
+  return std::make_unique<SingleProcess>();
 }
 
 }  // namespace ckpt

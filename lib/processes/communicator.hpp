@@ -73,7 +73,7 @@ class Communicator {
 void agree(Communicator& processes, const std::function<void()>& work);
 
 /// Returns a communicator of one process; it does not start MPI.
-std::unique_ptr<Communicator> solo();
+std::unique_ptr<Communicator> single_process();
 
 /// If all processes share one node, chooses Open MPI's plain transport (ob1) through the environment: it is the right
 /// one for them, and searching for networks first takes as long as the rest of MPI's start (0.2 s). Respects a choice
@@ -97,11 +97,11 @@ bool launched_in_parallel();
 std::string place_in_job();
 
 /// The ancestor of this process that has the same place in the job, if any.
-enum class AboveInJob {
+enum class JobAncestor {
   nothing,      ///< none: the launcher started it
   without_mpi,  ///< a script or program that does not use MPI
   with_mpi,     ///< a program that has MPI loaded
 };
-AboveInJob above_in_job();
+JobAncestor job_ancestor();
 
 }  // namespace ckpt

@@ -27,7 +27,7 @@ T value_of(int process, const T& mine, Communicator& processes) {
 
 /// Sends to_peer[p] to process p; returns what each process has sent to this one, by rank.
 template <class T>
-std::vector<T> give_each(std::vector<T> to_peer, Communicator& processes) {
+std::vector<T> exchange_values(std::vector<T> to_peer, Communicator& processes) {
   if (processes.size() == 1) return to_peer;
   std::vector<std::string> messages;
   for (const T& each : to_peer) messages.push_back(wire::packed(each));
@@ -43,7 +43,7 @@ std::vector<T> gather_at_first(const std::vector<T>& mine, Communicator& process
   std::vector<std::vector<T>> to_peer(static_cast<std::size_t>(processes.size()));
   to_peer[0] = mine;
   std::vector<T> list;
-  for (const auto& theirs : give_each(std::move(to_peer), processes))
+  for (const auto& theirs : exchange_values(std::move(to_peer), processes))
     list.insert(list.end(), theirs.begin(), theirs.end());
   return list;
 }

@@ -66,9 +66,9 @@ class Child {
 
 /// Measures whether a child has exceeded its limits. Its processor time shows its progress, since every system call
 /// that returns adds to it.
-class Patience {
+class ChildMonitor {
  public:
-  Patience(pid_t child, const IsolationLimits& limits)
+  ChildMonitor(pid_t child, const IsolationLimits& limits)
       : limits_(limits), thread_("/proc/" + std::to_string(child) + "/schedstat") {
     if (::clock_getcpuclockid(child, &clock_) != 0) clock_ = CLOCK_MONOTONIC;  // never seems idle
   }
@@ -140,7 +140,7 @@ Outcome outcome_of(const IsolatedWork& work) {
   }
 }
 
-[[noreturn]] void be_the_child(int out, const IsolatedWork& work) {
+[[noreturn]] void run_as_child(int out, const IsolatedWork& work) {
   reset_signals();
   keep_to(work.limits);
   const std::string said = wire::packed(outcome_of(work));
@@ -164,7 +164,7 @@ bool listen(int in, std::vector<char>& piece, std::string& said) {
 
 ChildReport watch(Child& child, int in, const IsolationLimits& limits) {
   ChildReport report;
-  Patience patience(child.id(), limits);
+  ChildMonitor patience(child.id(), limits);
   std::vector<char> piece(64U << 10);
   std::chrono::microseconds nap(100);
   for (bool is_speaking = true;;) {
@@ -210,7 +210,7 @@ std::optional<ChildReport> run_child(const IsolatedWork& work, const std::functi
     if (id == 0) {
       end_with(parent);
       in.reset();
-      be_the_child(out.get(), work);
+      run_as_child(out.get(), work);
     }
   }
   if (id < 0) return std::nullopt;

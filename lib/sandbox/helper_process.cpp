@@ -167,7 +167,7 @@ void serve(int socket) {
   }
 }
 
-[[noreturn]] void be_the_helper(int socket, pid_t program) {
+[[noreturn]] void run_as_helper(int socket, pid_t program) {
   end_with(program);
   ::prctl(PR_SET_NAME, "ckpt-metadata");
   leave_signals_to_the_program();
@@ -202,7 +202,7 @@ HelperProcess::HelperProcess(pid_t (*fork_process)()) {
   {
     const SignalsHeld held;
     id_ = fork_process();
-    if (id_ == 0) be_the_helper(theirs.get(), program);
+    if (id_ == 0) run_as_helper(theirs.get(), program);
   }
   if (id_ > 0) the_helper = this;
 }

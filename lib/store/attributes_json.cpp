@@ -83,7 +83,7 @@ Value value_of(const json& from, const std::string& origin) {
   if (from.is_null()) return {*number_type("bool"), std::nullopt, ""};
   const json list = from.is_array() ? from : json::array({from});
   if (list.empty()) return integers_value({});
-  Value value{type_of_all(list, origin), from.is_array() ? Extents{list.size()} : Extents{}, ""};
+  Value value{type_of_all(list, origin), from.is_array() ? Shape{list.size()} : Shape{}, ""};
   for (const json& element : list) value.bytes += element_bytes(value.dtype, element);
   return value;
 }

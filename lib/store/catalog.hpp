@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/rare.hpp"
+#include "base/boxed_optional.hpp"
 #include "io/file_extents.hpp"
 #include "store/value.hpp"
 #include "store/view.hpp"
@@ -43,7 +43,7 @@ struct MeshAxis {
 
 /// Which piece of a tensor of StoredArray::global_shape a dataset is, if its file says so.
 struct Piece {
-  Extents corner;                                 ///< where the piece begins in the tensor
+  Shape origin;                                   ///< where the piece begins in the tensor
   std::vector<MeshAxis> mesh;                     ///< empty: the file does not say how the pieces were made
   std::vector<std::vector<std::uint64_t>> split;  ///< for each dimension, the axes that cut it, evenly by `ceil`, major
                                                   ///< first; all other axes replicate
@@ -57,11 +57,11 @@ struct Dataset {
   FileExtents extents;                ///< for raw: as many bytes as the array has; for strided: from its first element
                                       ///< in the file to the end of its last
   std::vector<Attribute> attributes;  ///< sorted by name, without ckpt-reshard's own
-  Rare<Value> verbatim;               ///< the whole value, for verbatim
+  BoxedOptional<Value> verbatim;      ///< the whole value, for verbatim
   std::uint64_t chunk_bytes = 0;      ///< for filtered: bytes that are decoded as a unit; 0: any part can be read alone
   std::uint64_t decoding_bytes = 0;   ///< memory that decoding a chunk takes, including the chunk
-  Rare<Extents> strides;              ///< for strided: elements from one index of each dimension to the next
-  Rare<Piece> piece;                  ///< the piece of a tensor that it is, as far as the file says
+  BoxedOptional<Shape> strides;       ///< for strided: elements from one index of each dimension to the next
+  BoxedOptional<Piece> piece;         ///< the piece of a tensor that it is, as far as the file says
   std::vector<View> views = {};       ///< for views; `file` is an index into Schema::viewed
 };
 
@@ -88,7 +88,7 @@ struct Leaf {
 /// The metadata of one file, shared by files whose metadata is equal.
 struct Schema {
   std::string format;                   ///< the Store's name
-  Holding arrays;                       ///< sorted by name
+  CardArrays arrays;                    ///< sorted by name
   std::vector<Dataset> datasets;        ///< parallel to *arrays
   std::vector<Attribute> attributes;    ///< of the root group, sorted by name, without ckpt-reshard's own
   std::vector<Group> groups;            ///< those with attributes, sorted by path

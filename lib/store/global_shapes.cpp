@@ -35,7 +35,7 @@ GlobalShapes parse_global_shapes(const std::string& text, const std::string& ori
   if (!declared.is_object()) refuse();
   for (const auto& [name, list] : declared.items()) {
     if (!list.is_array()) refuse();
-    Extents& shape = shapes[name];
+    Shape& shape = shapes[name];
     for (const auto& extent : list) {
       if (!extent.is_number_unsigned()) refuse();
       shape.push_back(extent.get<std::uint64_t>());

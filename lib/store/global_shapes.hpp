@@ -8,7 +8,7 @@
 namespace ckpt {
 
 /// Logical shapes by tensor, for formats without a field for FileSpec::Array::global_shape.
-using GlobalShapes = std::map<std::string, Extents>;
+using GlobalShapes = std::map<std::string, Shape>;
 
 /// Returns the logical shapes of a specification as JSON; empty if it has none.
 std::string global_shapes_text(const FileSpec& spec);

@@ -19,7 +19,7 @@ constexpr std::streamsize bytes_looked_at = 512;
 constexpr std::streamsize last_bytes_looked_at = 8;
 
 /// A file's first and last bytes, and its name.
-struct Looked {
+struct FileProbe {
   std::string first;
   std::string last;
   std::string name;
@@ -68,8 +68,9 @@ constexpr std::array packings{Packing{"\x1f\x8b"sv, "gzip", ".gz"}, Packing{"\x2
                                       "xz", ".xz"},
                               Packing{"BZh"sv, "bzip2", ".bz2"}, Packing{"\x04\x22\x4d\x18"sv, "lz4", ".lz4"}};
 
-Looked look_into(const std::filesystem::path& file) {
-  Looked looked{std::string(bytes_looked_at, '\0'), std::string(last_bytes_looked_at, '\0'), file.filename().string()};
+FileProbe look_into(const std::filesystem::path& file) {
+  FileProbe looked{std::string(bytes_looked_at, '\0'), std::string(last_bytes_looked_at, '\0'),
+                   file.filename().string()};
   std::ifstream in(file, std::ios::binary);
   in.read(looked.first.data(), bytes_looked_at);
   looked.first.resize(static_cast<std::size_t>(in.gcount()));
@@ -88,12 +89,12 @@ bool is_text(std::string_view bytes) {
   });
 }
 
-bool has(const Looked& file, std::string_view text) {
+bool has(const FileProbe& file, std::string_view text) {
   return file.first.find(text) != std::string::npos;
 }
 
 /// Recognises HTML, JSON and other text by its first word, ignoring case.
-LikelyContent text_content(const Looked& file) {
+LikelyContent text_content(const FileProbe& file) {
   std::string begin = file.first.substr(0, 64);
   if (begin.starts_with("\xef\xbb\xbf")) begin.erase(0, 3);
   begin.erase(0, std::min(begin.find_first_not_of(" \t\r\n"), begin.size()));
@@ -112,7 +113,7 @@ LikelyContent text_content(const Looked& file) {
 }
 
 /// Judges by the name of the first entry: "PK\3\4" … u16 length at 26, the name at 30.
-LikelyContent zip_content(const Looked& file) {
+LikelyContent zip_content(const FileProbe& file) {
   constexpr std::size_t length_at = 26;
   constexpr std::size_t name_at = 30;
   if (file.first.size() < name_at) return {"the beginning of a zip archive", "take the whole file", true};
@@ -125,7 +126,7 @@ LikelyContent zip_content(const Looked& file) {
   return {"a zip archive", "unpack it: unzip FILE"};
 }
 
-LikelyContent pickle_content(const Looked& file) {
+LikelyContent pickle_content(const FileProbe& file) {
   if (file.name.ends_with(".metadata"))
     return {"the index of a checkpoint of torch.distributed.checkpoint",
             "give its directory, with the .distcp files that it names in it"};
@@ -149,7 +150,7 @@ bool is_pickle(const std::string& bytes) {
 }
 
 /// Recognises ONNX: an IR version, and a producer or a graph.
-bool is_onnx(const Looked& file) {
+bool is_onnx(const FileProbe& file) {
   const std::string& bytes = file.first;
   return bytes.size() > 3 && bytes[0] == '\x08' && bytes[1] >= 3 && bytes[1] <= 16 &&
          (bytes[2] == '\x12' || bytes[2] == '\x3a') &&
@@ -157,7 +158,7 @@ bool is_onnx(const Looked& file) {
 }
 
 /// Recognises content by the file's name alone.
-LikelyContent named_content(const Looked& file) {
+LikelyContent named_content(const FileProbe& file) {
   if (file.name.ends_with(".msgpack"))
     return {"MessagePack, as Flax writes it", "load it with Flax, and save it with safetensors.flax.save_file"};
   if (file.name.ends_with(".pdiparams"))
@@ -169,7 +170,7 @@ LikelyContent named_content(const Looked& file) {
 
 /// Others (an index, a layout) may refer to the file by its name: the unpacked content gets that name, unless the
 /// file's ending says how it is packed.
-LikelyContent packed_content(const Looked& file, const Packing& packing) {
+LikelyContent packed_content(const FileProbe& file, const Packing& packing) {
   const std::string tool = packing.tool;
   const std::string ending = packing.ending;
   const bool is_named_so = file.name.ends_with(ending) && file.name.size() > ending.size();
@@ -188,7 +189,7 @@ std::string with_names(std::string remedy, const std::filesystem::path& file) {
   return remedy;
 }
 
-LikelyContent content_of(const Looked& file) {
+LikelyContent content_of(const FileProbe& file) {
   for (const Mark& mark : marks)
     if (file.first.size() > mark.at && std::string_view(file.first).substr(mark.at).starts_with(mark.bytes))
       return {mark.what, mark.remedy, mark.is_lost};

@@ -132,13 +132,13 @@ FileCatalog NumberRules::applied(const std::string& file, FileCatalog catalog, c
 std::vector<bool> NumberRules::uses() const {
   const std::lock_guard guard(lock_);
   std::vector<bool> uses;
-  for (const Used& each : rules_) uses.push_back(each.is_used);
+  for (const RuleState& each : rules_) uses.push_back(each.is_used);
   return uses;
 }
 
 const NumberRule* NumberRules::rule_for(const StoredArray& array) {
   const NumberRule* found = nullptr;
-  for (Used& each : rules_) {
+  for (RuleState& each : rules_) {
     if (!may_be_other(array, each.rule.dtype) || !each.rule.names(array.name)) continue;
     each.is_used = true;
     found = &each.rule;

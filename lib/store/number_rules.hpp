@@ -41,7 +41,7 @@ class NumberRules {
     std::shared_ptr<const Schema> given;  // kept alive, so that no other schema gets its address
     std::shared_ptr<const Schema> made;
   };
-  struct Used {
+  struct RuleState {
     NumberRule rule;
     bool is_used;
   };
@@ -50,7 +50,7 @@ class NumberRules {
   const NumberRule* rule_for(const StoredArray& array);
   void warn_of_marks(const std::string& file, const Schema& schema, const Store& format);
 
-  std::vector<Used> rules_;
+  std::vector<RuleState> rules_;
   mutable std::mutex lock_;
   std::map<const Schema*, Known> known_;
   std::set<std::string> told_;  // datasets

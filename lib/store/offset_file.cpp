@@ -100,7 +100,7 @@ std::optional<LocatedExtent> OffsetFile::located(std::size_t index, std::uint64_
                        dataset.extents.at(offset)};
 }
 
-PartialSum OffsetFile::sum_rest(const std::optional<Passage>& left_out) {
+PartialSum OffsetFile::sum_rest(const std::optional<FileSegment>& left_out) {
   std::vector<Interval> data = data_intervals(*schema_);
   if (left_out && left_out->bytes.size() <= bytes_ && left_out->offset <= bytes_ - left_out->bytes.size()) {
     const std::string found = file_.text(left_out->offset, left_out->bytes.size());

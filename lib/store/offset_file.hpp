@@ -19,7 +19,7 @@ class OffsetFile : public SourceFile {
   void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) final;
   bool will_need(std::size_t dataset, Interval bytes) final;
   std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const final;
-  PartialSum sum_rest(const std::optional<Passage>& left_out) final;
+  PartialSum sum_rest(const std::optional<FileSegment>& left_out) final;
 
  protected:
   /// Reads bytes of a dataset of Storage::filtered or views; the range lies within it.

@@ -17,14 +17,14 @@ namespace ckpt {
 
 namespace {
 
-void write_passages(const PosixFile& file, const NewFile& made) {
-  for (const Passage& passage : made.passages) file.write(passage.offset, std::as_bytes(std::span(passage.bytes)));
+void write_segments(const PosixFile& file, const NewFile& made) {
+  for (const FileSegment& segment : made.segments) file.write(segment.offset, std::as_bytes(std::span(segment.bytes)));
 }
 
 FileRoom write_new(const std::filesystem::path& path, const NewFile& made) {
   const PosixFile file = PosixFile::create(path);
   file.make_room(made.room.bytes);
-  write_passages(file, made);
+  write_segments(file, made);
   return made.room;
 }
 
@@ -89,7 +89,7 @@ FileRoom Store::create_again(const std::filesystem::path& path, const FileSpec& 
   const PosixFile file = PosixFile::open_for_writing(path);
   if (file.status().bytes != made->room.bytes) return write_new(path, *made);
   file.make_room(made->room.bytes);  // allocates the blocks that are still missing
-  write_passages(file, *made);
+  write_segments(file, *made);
   // Unless somebody has modified the file, only zeros lie between.
   is_kept = sum_outside(file, made->room.bytes, written_later(made->room)) == made->room.metadata;
   return is_kept ? made->room : write_new(path, *made);

@@ -27,14 +27,14 @@ struct FileSpec {
   struct Array {
     InternedText name;
     DType dtype;
-    Shape shape;
+    InternedShape shape;
     std::vector<Attribute> attributes;
-    std::optional<Shape> global_shape;  ///< written as `ckpt_global_shape`
-    Rare<Value> verbatim;               ///< the whole value, if elements have no fixed size
+    std::optional<InternedShape> global_shape;  ///< written as `ckpt_global_shape`
+    BoxedOptional<Value> verbatim;              ///< the whole value, if elements have no fixed size
     /// Index of an earlier array that shares its bytes with this one in the source: a format may store them once.
     std::optional<std::size_t> same_as = {};
     /// The index at which it begins in the tensor of `global_shape`; for formats whose directories have an index.
-    Rare<Extents> corner = {};
+    BoxedOptional<Shape> origin = {};
     /// Its name in the source, which may include groups; for formats whose directories have an index.
     InternedText source_name = {};
     /// For an array without data of its own (FormatTraits::shows_others): the elements that it shows; zeros where no
@@ -86,7 +86,7 @@ struct IndexedFile {
 std::vector<Interval> written_later(const FileRoom& room);
 
 /// Bytes with their place in a file.
-struct Passage {
+struct FileSegment {
   std::uint64_t offset = 0;
   std::string bytes;
 };
@@ -94,7 +94,7 @@ struct Passage {
 /// A new file before it has data.
 struct NewFile {
   FileRoom room;
-  std::vector<Passage> passages;  ///< ascending, none empty: everything that is not data; zeros lie between them
+  std::vector<FileSegment> segments;  ///< ascending, none empty: everything that is not data; zeros lie between them
 };
 
 /// An extent of a dataset, and the file that contains it.
@@ -105,8 +105,8 @@ struct LocatedExtent {
 
 /// How the elements of a dataset lie that is not in row-major order.
 struct StridedForm {
-  Extents shape;
-  Extents strides;  ///< elements from one index of each dimension to the next
+  Shape shape;
+  Shape strides;  ///< elements from one index of each dimension to the next
 };
 
 /// A file's size and time of modification, as its store reports them.
@@ -151,7 +151,7 @@ class SourceFile {
 
   /// Sums, by their offset in the file, all bytes outside the raw datasets' data: headers, attributes, gaps. It skips
   /// `left_out` if the file holds exactly those bytes at that place.
-  virtual PartialSum sum_rest(const std::optional<Passage>& left_out) = 0;
+  virtual PartialSum sum_rest(const std::optional<FileSegment>& left_out) = 0;
 };
 
 /// A file that a Store has created, open for writing. Bytes are accessed by their offset in the file, as its FileRoom

@@ -101,7 +101,7 @@ class Stores::ByContent final : public SourceStore {
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
-    if (catalog.schema->format == paddle_text_format) return open_shard(file, catalog, rests_);
+    if (catalog.schema->format == paddle_text_format) return open_shard(file, catalog, paused_);
     return stores_.named(catalog.schema->format).open(file, catalog);
   }
 
@@ -144,7 +144,7 @@ class Stores::ByContent final : public SourceStore {
   }
 
   Stores& stores_;
-  std::shared_ptr<RestingReadings> rests_ = resting_readings();
+  std::shared_ptr<PausedReads> paused_ = resting_readings();
 };
 
 Stores::Stores(std::vector<Format> formats, std::uint64_t value_bytes)

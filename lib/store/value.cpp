@@ -23,11 +23,11 @@ std::string fixed_text(const DType& dtype, std::string_view bytes) {
 }  // namespace
 
 Value text_value(const std::string& text) {
-  return {text_type(), Extents{}, wire::packed(text)};
+  return {text_type(), Shape{}, wire::packed(text)};
 }
 
-Value integers_value(const Extents& numbers) {
-  Value value{*number_type("i64"), Extents{numbers.size()}, {}};
+Value integers_value(const Shape& numbers) {
+  Value value{*number_type("i64"), Shape{numbers.size()}, {}};
   for (const std::uint64_t number : numbers) {
     const auto element = checked_narrow<std::int64_t>(number);
     value.bytes.append(reinterpret_cast<const char*>(&element), sizeof element);
@@ -72,10 +72,10 @@ std::optional<std::vector<std::uint64_t>> whole_numbers_in(const Value& value) {
   return numbers;
 }
 
-std::optional<Extents> extents_in(const Value& value) {
+std::optional<Shape> shape_in(const Value& value) {
   const auto numbers = whole_numbers_in(value);
   if (!numbers) return std::nullopt;
-  return Extents(std::span<const std::uint64_t>(*numbers));
+  return Shape(std::span<const std::uint64_t>(*numbers));
 }
 
 }  // namespace ckpt

@@ -49,7 +49,7 @@ const Dataset& shown_by(View& view, const StoredArray& array, const fs::path& sh
     refuse_view("it shows " + name + ", of dtype " + theirs.dtype.name, "its own dtype, " + array.dtype.name);
   const Hyperslab said = std::move(view.theirs);
   view.theirs = said.stripes.empty() ? whole_hyperslab(theirs.shape) : Hyperslab{theirs.shape, said.stripes};
-  if (theirs.verbatim || !is_valid(view.theirs) || volume(view.theirs) != volume(view.ours))
+  if (theirs.verbatim || !is_valid(view.theirs) || numel(view.theirs) != numel(view.ours))
     refuse_view("it shows " + name + ", of shape " + to_string(theirs.shape),
                 said.stripes.empty() ? "as many elements as it has of it" : "at least " + to_string(said.shape));
   if (schema.datasets[index].storage == Storage::views)
@@ -63,7 +63,7 @@ const Dataset& shown_by(View& view, const StoredArray& array, const fs::path& sh
 
 ViewedFiles::ViewedFiles(Catalog catalog, Open open)
     : catalog_(std::move(catalog)), open_(std::move(open)), files_(most_shown_open(), [this](std::uint64_t number) {
-        auto shown = std::make_shared<Shown>();
+        auto shown = std::make_shared<ShownFile>();
         shown->catalog = catalog_(paths_[number]);
         shown->file = open_(paths_[number], shown->catalog);
         return shown;
@@ -147,7 +147,7 @@ FileCatalog ViewedFiles::checked(const fs::path& file, FileCatalog catalog) {
   return catalog;
 }
 
-std::shared_ptr<ViewedFiles::Shown> ViewedFiles::open(const fs::path& shown, const FileCatalog::Version& version) {
+std::shared_ptr<ViewedFiles::ShownFile> ViewedFiles::open(const fs::path& shown, const FileCatalog::Version& version) {
   const std::lock_guard lock(mutex_);
   const auto [number, is_new] = numbers_.try_emplace(shown, paths_.size());
   if (is_new) paths_.push_back(shown);

@@ -18,7 +18,7 @@ namespace ckpt {
 class ViewedFiles {
  public:
   /// An open file whose elements are shown.
-  struct Shown {
+  struct ShownFile {
     FileCatalog catalog;
     std::unique_ptr<SourceFile> file;
   };
@@ -36,7 +36,7 @@ class ViewedFiles {
   FileCatalog checked(const std::filesystem::path& file, FileCatalog catalog);
 
   /// Throws input if the file is no longer the version in the catalog.
-  std::shared_ptr<Shown> open(const std::filesystem::path& shown, const FileCatalog::Version& version);
+  std::shared_ptr<ShownFile> open(const std::filesystem::path& shown, const FileCatalog::Version& version);
 
  private:
   FileCatalog catalog_of(const std::filesystem::path& shown);
@@ -50,7 +50,7 @@ class ViewedFiles {
   std::map<std::filesystem::path, FileCatalog> known_;
   std::map<std::filesystem::path, std::uint64_t> numbers_;
   std::vector<std::filesystem::path> paths_;  // by number
-  FileCache<Shown> files_;
+  FileCache<ShownFile> files_;
 };
 
 }  // namespace ckpt

@@ -8,18 +8,18 @@ bool Box::empty() const noexcept {
   return false;
 }
 
-Extents Box::shape() const {
-  Extents shape(rank());
+Shape Box::shape() const {
+  Shape shape(rank());
   for (std::size_t i = 0; i < rank(); ++i) shape[i] = hi[i] - lo[i];
   return shape;
 }
 
-Box whole(const Extents& shape) {
-  return {Extents(shape.size()), shape};
+Box whole(const Shape& shape) {
+  return {Shape(shape.size()), shape};
 }
 
 std::optional<Box> intersect(const Box& a, const Box& b) {
-  Box shared{Extents(a.rank()), Extents(a.rank())};
+  Box shared{Shape(a.rank()), Shape(a.rank())};
   for (std::size_t i = 0; i < a.rank(); ++i) {
     const Interval interval = intersect(a[i], b[i]);
     if (interval.empty()) return std::nullopt;
@@ -41,7 +41,7 @@ std::string to_string(const Box& box) {
   return text + "]";
 }
 
-Box leading_box(const Extents& shape, const Extents& strides, Interval flat) {
+Box leading_box(const Shape& shape, const Shape& strides, Interval flat) {
   Box box = whole(shape);
   std::uint64_t rest = flat.lo;
   for (std::size_t i = 0; i < shape.size(); ++i) {

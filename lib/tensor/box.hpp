@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt {
 
@@ -25,8 +25,8 @@ constexpr Interval intersect(Interval a, Interval b) noexcept {
 
 /// A box of a tensor: [lo, hi) in each dimension. For rank 0 it is one element.
 struct Box {
-  Extents lo;
-  Extents hi;
+  Shape lo;
+  Shape hi;
 
   std::size_t rank() const noexcept { return lo.size(); }
   Interval operator[](std::size_t i) const noexcept { return {lo[i], hi[i]}; }
@@ -36,12 +36,12 @@ struct Box {
   }
   bool empty() const noexcept;
   bool is_consistent() const noexcept { return lo.size() == hi.size(); }
-  Extents shape() const;
+  Shape shape() const;
   friend bool operator==(const Box&, const Box&) = default;
 };
 
 /// Returns the box of a whole tensor of this shape.
-Box whole(const Extents& shape);
+Box whole(const Shape& shape);
 
 /// Returns the intersection of two boxes of the same rank, or nothing if it is empty.
 std::optional<Box> intersect(const Box& a, const Box& b);
@@ -55,18 +55,18 @@ std::string to_string(const Box& box);
 /// Divides the flat (row-major) range of a tensor of this shape into at most 2·rank − 1 boxes, in row-major order, and
 /// calls `visit(box)` for each.
 template <class Visit>
-void for_each_box(const Extents& shape, Interval flat, Visit&& visit);
+void for_each_box(const Shape& shape, Interval flat, Visit&& visit);
 
 /// Returns the largest leading part of `flat` that is a box of a tensor of this shape: single indices in the leading
 /// dimensions, one run in a middle one, all indices of the trailing ones.
-Box leading_box(const Extents& shape, const Extents& strides, Interval flat);
+Box leading_box(const Shape& shape, const Shape& strides, Interval flat);
 
 template <class Visit>
-void for_each_box(const Extents& shape, Interval flat, Visit&& visit) {
-  const Extents strides = row_major_strides(shape);
+void for_each_box(const Shape& shape, Interval flat, Visit&& visit) {
+  const Shape strides = row_major_strides(shape);
   while (!flat.empty()) {
     const Box box = leading_box(shape, strides, flat);
-    flat.lo += volume(box.shape());
+    flat.lo += numel(box.shape());
     visit(box);
   }
 }

@@ -29,7 +29,7 @@ constexpr std::uint32_t select(std::uint32_t mask, std::uint32_t if_ones, std::u
 // --- one number: without branches, so that the compiler makes vectors of it
 // -------------------------------------------
 
-struct DoubleToSingle {
+struct F64ToF32 {
   using From = double;
   using To = float;
   static To of(From value, std::uint32_t& overflows) {
@@ -40,7 +40,7 @@ struct DoubleToSingle {
   }
 };
 
-struct DoubleToOddSingle {
+struct F64ToOddF32 {
   using From = double;
   using To = std::uint32_t;
   static To of(From value, std::uint32_t& /*overflows*/) {
@@ -55,13 +55,13 @@ struct DoubleToOddSingle {
   }
 };
 
-struct SingleToDouble {
+struct F32ToF64 {
   using From = float;
   using To = double;
   static To of(From value, std::uint32_t& /*overflows*/) { return value; }
 };
 
-struct SingleToHalf {
+struct F32ToF16 {
   using From = std::uint32_t;
   using To = std::uint16_t;
   static To of(From bits, std::uint32_t& overflows) {
@@ -83,7 +83,7 @@ struct SingleToHalf {
   }
 };
 
-struct SingleToBrain {
+struct F32ToBF16 {
   using From = std::uint32_t;
   using To = std::uint16_t;
   static To of(From bits, std::uint32_t& overflows) {
@@ -96,7 +96,7 @@ struct SingleToBrain {
   }
 };
 
-struct HalfToSingle {
+struct F16ToF32 {
   using From = std::uint16_t;
   using To = std::uint32_t;
   static To of(From bits, std::uint32_t& /*overflows*/) {
@@ -112,7 +112,7 @@ struct HalfToSingle {
   }
 };
 
-struct BrainToSingle {
+struct BF16ToF32 {
   using From = std::uint16_t;
   using To = std::uint32_t;
   static To of(From bits, std::uint32_t& /*overflows*/) { return std::uint32_t{bits} << 16; }
@@ -166,15 +166,14 @@ template <class Step>
   return take_step<Step>(from, to, count);
 }
 
-constexpr CastSteps avx2_steps{step_avx2<DoubleToSingle>, step_avx2<DoubleToOddSingle>,  step_avx2<SingleToDouble>,
-                               step_avx2<SingleToHalf>,   step_avx2<SingleToBrain>,      step_avx2<HalfToSingle>,
-                               step_avx2<BrainToSingle>,  look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
+constexpr CastSteps avx2_steps{step_avx2<F64ToF32>,  step_avx2<F64ToOddF32>,        step_avx2<F32ToF64>,
+                               step_avx2<F32ToF16>,  step_avx2<F32ToBF16>,          step_avx2<F16ToF32>,
+                               step_avx2<BF16ToF32>, look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
 #endif
 
-constexpr CastSteps plain_steps{
-    step_plain<DoubleToSingle>, step_plain<DoubleToOddSingle>, step_plain<SingleToDouble>,
-    step_plain<SingleToHalf>,   step_plain<SingleToBrain>,     step_plain<HalfToSingle>,
-    step_plain<BrainToSingle>,  look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
+constexpr CastSteps plain_steps{step_plain<F64ToF32>,  step_plain<F64ToOddF32>,       step_plain<F32ToF64>,
+                                step_plain<F32ToF16>,  step_plain<F32ToBF16>,         step_plain<F16ToF32>,
+                                step_plain<BF16ToF32>, look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
 
 /// Returns the step from a smaller type to f32; none for f32 itself.
 CastStep widening(const NumberFormat& from, const CastSteps& steps) {

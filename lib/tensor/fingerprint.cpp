@@ -73,7 +73,7 @@ PartialSum sum_packed(const StridedCopy& copy, const std::byte* source, std::byt
   return sum;
 }
 
-std::uint64_t first_of(const Region& region, const Extents& tensor_strides) {
+std::uint64_t first_of(const Region& region, const Shape& tensor_strides) {
   std::uint64_t first = 0;
   for (std::size_t d = 0; d < region.box.rank(); ++d) first += region.box.lo[d] * tensor_strides[d];
   return first;
@@ -94,22 +94,22 @@ PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexce
   return sum_copy(whole, bytes.data(), nullptr, offset, KeySets::both);
 }
 
-PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* data, const Extents& strides,
-                  std::uint64_t first, const Extents& tensor_strides, KeySets sets) {
+PartialSum sum_of(const Shape& shape, std::uint64_t element, const std::byte* data, const Shape& strides,
+                  std::uint64_t first, const Shape& tensor_strides, KeySets sets) {
   const StridedCopy copy = strided_copy(shape, strides, tensor_strides, element);
   if (can_be_packed(copy, false)) return sum_packed(copy, data, nullptr, first * element, sets);
   return sum_copy(copy, data, nullptr, first * element, sets);
 }
 
-PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides,
+PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Shape& tensor_strides,
                   KeySets sets) {
   return sum_of(region.box.shape(), element, data, region.strides, first_of(region, tensor_strides), tensor_strides,
                 sets);
 }
 
 PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::byte* source, std::byte* target,
-                        const Extents& target_strides, const Extents& tensor_strides, KeySets sets) {
-  const Extents shape = region.box.shape();
+                        const Shape& target_strides, const Shape& tensor_strides, KeySets sets) {
+  const Shape shape = region.box.shape();
   const StridedCopy fused = strided_copy(shape, region.strides, target_strides, tensor_strides, element);
   const std::uint64_t offset = first_of(region, tensor_strides) * element;
   if (fused.run >= least_fused_run) return sum_copy(fused, source, target, offset, sets);
@@ -126,7 +126,7 @@ Fingerprint fingerprint(const PartialSum& sum, const std::string& description) n
   return {mix(sum.low + mix(text_seeds[0] ^ text)), mix(sum.high + mix(text_seeds[1] ^ text))};
 }
 
-std::string describe_tensor(const std::string& name, const std::string& dtype, const Extents& shape) {
+std::string describe_tensor(const std::string& name, const std::string& dtype, const Shape& shape) {
   return name + " " + dtype + " " + to_string(shape);
 }
 

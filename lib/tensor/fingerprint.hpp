@@ -39,18 +39,18 @@ PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexce
 
 /// Sums a box of this shape, of elements of `element` bytes. Its first element lies at `data`, with the given strides,
 /// and is element `first` of a tensor in which the elements have the strides `tensor_strides`.
-PartialSum sum_of(const Extents& shape, std::uint64_t element, const std::byte* data, const Extents& strides,
-                  std::uint64_t first, const Extents& tensor_strides, KeySets sets = KeySets::both);
+PartialSum sum_of(const Shape& shape, std::uint64_t element, const std::byte* data, const Shape& strides,
+                  std::uint64_t first, const Shape& tensor_strides, KeySets sets = KeySets::both);
 
 /// Sums a region that lies at `data` with its own strides. `tensor_strides` are the row-major strides of the whole
 /// tensor.
-PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Extents& tensor_strides,
+PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Shape& tensor_strides,
                   KeySets sets = KeySets::both);
 
 /// Copies a region from `source`, with its own strides, to `target`, where its elements have `target_strides`, and sums
 /// it like sum_of: in one pass if runs are long enough and the processor has AVX-512.
 PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::byte* source, std::byte* target,
-                        const Extents& target_strides, const Extents& tensor_strides, KeySets sets);
+                        const Shape& target_strides, const Shape& tensor_strides, KeySets sets);
 
 /// 128 bits that identify the content of a tensor or of a file. They depend neither on a layout nor on a version.
 struct Fingerprint {
@@ -77,7 +77,7 @@ class NameKey {
 Fingerprint fingerprint(const PartialSum& sum, const std::string& description) noexcept;
 
 /// Returns the description for a tensor's fingerprint: "blocks/0/wq f32 [512, 4096]".
-std::string describe_tensor(const std::string& name, const std::string& dtype, const Extents& shape);
+std::string describe_tensor(const std::string& name, const std::string& dtype, const Shape& shape);
 
 /// Returns 32 hexadecimal digits, the high half first.
 std::string to_string(const Fingerprint& fingerprint);

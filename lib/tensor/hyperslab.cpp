@@ -59,7 +59,7 @@ std::optional<Stripe> stripe_of(std::uint64_t start, std::vector<Walk> walks) {
 
 }  // namespace
 
-Hyperslab whole_hyperslab(const Extents& shape) {
+Hyperslab whole_hyperslab(const Shape& shape) {
   Hyperslab whole{shape, {}};
   for (const std::uint64_t extent : shape) whole.stripes.push_back({0, 1, 1, extent});
   return whole;
@@ -76,16 +76,16 @@ bool is_valid(const Hyperslab& hyperslab) {
   return true;
 }
 
-std::uint64_t volume(const Hyperslab& hyperslab) {
+std::uint64_t numel(const Hyperslab& hyperslab) {
   std::uint64_t elements = 1;
   for (const Stripe& stripe : hyperslab.stripes)
     elements = checked_mul(elements, checked_mul(stripe.count, stripe.block));
   return elements;
 }
 
-std::optional<Hyperslab> hyperslab_of(const Region& region, const Extents& shape) {
-  const Extents size = region.box.shape();
-  const Extents strides = row_major_strides(shape);
+std::optional<Hyperslab> hyperslab_of(const Region& region, const Shape& shape) {
+  const Shape size = region.box.shape();
+  const Shape strides = row_major_strides(shape);
   Hyperslab hyperslab{shape, {}};
   // As in `restrided`, an offset or stride is a number with one digit for each dimension of the array.
   for (std::size_t k = 0; k < shape.size(); ++k) {
@@ -99,14 +99,14 @@ std::optional<Hyperslab> hyperslab_of(const Region& region, const Extents& shape
     hyperslab.stripes.push_back(*stripe);
   }
   // This excludes a stride with two digits, which walks along a diagonal, and one with a carry into another dimension.
-  if (!is_valid(hyperslab) || volume(hyperslab) != volume(size)) return std::nullopt;
+  if (!is_valid(hyperslab) || numel(hyperslab) != numel(size)) return std::nullopt;
   return hyperslab;
 }
 
 HyperslabRuns::HyperslabRuns(const Hyperslab& hyperslab)
     : hyperslab_(hyperslab),
       strides_(row_major_strides(hyperslab.shape)),
-      count_(volume(hyperslab)),
+      count_(numel(hyperslab)),
       levels_(hyperslab.stripes.size()) {
   while (levels_ > 0) {
     const Stripe& stripe = hyperslab_.stripes[levels_ - 1];

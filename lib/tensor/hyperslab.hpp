@@ -19,7 +19,7 @@ struct Hyperslab {
     friend bool operator==(const Stripe&, const Stripe&) = default;
   };
 
-  Extents shape;                ///< the shape of the array
+  Shape shape;                  ///< the shape of the array
   std::vector<Stripe> stripes;  ///< one for each dimension
 
   bool is_consistent() const noexcept { return stripes.size() == shape.size(); }
@@ -28,18 +28,18 @@ struct Hyperslab {
 };
 
 /// Returns all elements of an array of this shape.
-Hyperslab whole_hyperslab(const Extents& shape);
+Hyperslab whole_hyperslab(const Shape& shape);
 
 /// Returns whether there is at least one element, all are within the array, and none occurs twice.
 bool is_valid(const Hyperslab& hyperslab);
 
 /// Returns the number of its elements.
-std::uint64_t volume(const Hyperslab& hyperslab);
+std::uint64_t numel(const Hyperslab& hyperslab);
 
 /// Returns the elements of a region of an array of this shape; nothing if they are not a hyperslab: if nested strides
 /// take more than two numbers to describe, or a dimension of the box crosses from one dimension of the array into the
 /// next.
-std::optional<Hyperslab> hyperslab_of(const Region& region, const Extents& shape);
+std::optional<Hyperslab> hyperslab_of(const Region& region, const Shape& shape);
 
 /// The elements of a valid hyperslab in order, as runs of elements of the array.
 class HyperslabRuns {
@@ -60,7 +60,7 @@ class HyperslabRuns {
 
  private:
   const Hyperslab& hyperslab_;
-  Extents strides_;          // of the array
+  Shape strides_;            // of the array
   std::uint64_t count_ = 1;  // of elements
   std::size_t levels_ = 0;   // dimensions down to the one whose blocks are runs
   std::uint64_t run_ = 1;    // elements of one run

@@ -9,7 +9,7 @@ namespace ckpt {
 struct Region {
   Box box;
   std::uint64_t offset = 0;
-  Extents strides;
+  Shape strides;
   bool fill = false;  ///< repeats elements that another region of the same array holds (padding by "edge")
 };
 

@@ -2,10 +2,10 @@
 
 namespace ckpt {
 
-std::optional<Region> restrided(const Region& region, const Extents& shape, const Extents& strides) {
-  const Extents size = region.box.shape();
-  const Extents row_major = row_major_strides(shape);
-  Region moved{region.box, 0, Extents(size.size()), region.fill};
+std::optional<Region> restrided(const Region& region, const Shape& shape, const Shape& strides) {
+  const Shape size = region.box.shape();
+  const Shape row_major = row_major_strides(shape);
+  Region moved{region.box, 0, Shape(size.size()), region.fill};
   // An offset or stride in row-major order is a number with one digit for each dimension of the array. If no sum of
   // digits reaches its dimension's size, nothing is carried, and the digits can be weighted with the other strides.
   for (std::size_t k = 0; k < shape.size(); ++k) {

@@ -255,13 +255,13 @@ std::uint64_t StridedCopy::source_span() const noexcept {
   return run == 0 ? 0 : span;
 }
 
-StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
+StridedCopy strided_copy(const Shape& shape, const Shape& source_strides, const Shape& target_strides,
                          std::uint64_t element_size) {
   return strided_copy(shape, source_strides, target_strides, target_strides, element_size);
 }
 
-StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
-                         const Extents& tensor_strides, std::uint64_t element_size) {
+StridedCopy strided_copy(const Shape& shape, const Shape& source_strides, const Shape& target_strides,
+                         const Shape& tensor_strides, std::uint64_t element_size) {
   StridedCopy copy;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0) return StridedCopy{};

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt {
 
@@ -32,12 +32,12 @@ struct StridedCopy {
 
 /// Returns the copy of a box of this shape whose elements lie at the given strides (in elements of `element_size`
 /// bytes) on either side. Loops run in the target's order, so that writes are as sequential as possible.
-StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
+StridedCopy strided_copy(const Shape& shape, const Shape& source_strides, const Shape& target_strides,
                          std::uint64_t element_size);
 
 /// Returns a copy whose runs are also contiguous in the whole tensor, whose strides are given.
-StridedCopy strided_copy(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
-                         const Extents& tensor_strides, std::uint64_t element_size);
+StridedCopy strided_copy(const Shape& shape, const Shape& source_strides, const Shape& target_strides,
+                         const Shape& tensor_strides, std::uint64_t element_size);
 
 /// Performs the copy. `source` and `target` point to the box's first element; the arrays must not overlap.
 void run(const StridedCopy& copy, const std::byte* source, std::byte* target) noexcept;

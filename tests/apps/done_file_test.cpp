@@ -189,7 +189,7 @@ TEST_CASE("lines that several add at a time are all there, and a reader finds on
 TEST_CASE("a job waits for a file, or for a line of one") {
   CHECK(parse_awaited("out/done").file == "out/done");
   CHECK_FALSE(parse_awaited("hdfs:out/done").line);
-  const Awaited awaited = parse_awaited("a:b/donefile.txt:20190720/6");
+  const WaitTarget awaited = parse_awaited("a:b/donefile.txt:20190720/6");
   CHECK(awaited.file == "a:b/donefile.txt");
   CHECK((awaited.line && awaited.line->name() == "20190720/6"));
 }

@@ -116,9 +116,9 @@ TEST_CASE("the logical view tells shape, copies and the rule that decided") {
   CHECK(view[2].copies == 2);
   CHECK(view[2].bytes == 32);
   REQUIRE(view[2].stored.size() == 2);
-  CHECK(view[2].stored[0].shape == Extents{2, 2});
+  CHECK(view[2].stored[0].shape == Shape{2, 2});
   CHECK(view[2].stored[0].cards.text() == "0-1, 3-4");
-  CHECK(view[2].stored[1].shape == Extents{0, 2});
+  CHECK(view[2].stored[1].shape == Shape{0, 2});
   CHECK(view[2].stored[1].cards.text() == "2, 5");
 }
 

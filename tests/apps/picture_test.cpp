@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* mesh_2_by_4 = R"("mesh": {"axes": ["dp", "tp"], "shape": [2, 4]})";
 
-Tensor tensor(const std::string& name, const Extents& shape) {
+Tensor tensor(const std::string& name, const Shape& shape) {
   return {name, *number_type("f32"), shape, false};
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("an output is a pipe where it is - or a named one") {
   const std::string file = folder / "file";
   REQUIRE(::mkfifo(named.c_str(), 0600) == 0);
   fixture::write_text(file, "");
-  const auto alone = solo();
+  const auto alone = single_process();
   const auto is_pipe = [&](Verb verb, const Words& words) {
     return writes_pipe(program(verb), parse_options(program(verb), words), *alone);
   };

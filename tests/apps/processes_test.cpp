@@ -68,7 +68,7 @@ TEST_CASE("a notice is said when its time is over, and not where it is taken bac
 TEST_CASE("a wait ends when the file is there") {
   const fixture::TemporaryDirectory scratch;
   std::ofstream(scratch / "done") << "";
-  const auto alone = solo();
+  const auto alone = single_process();
   CHECK_NOTHROW(wait_for({scratch / "done", {}}, Seconds(0), *alone));
   std::thread writer([&] { std::ofstream(scratch / "later") << ""; });
   CHECK_NOTHROW(wait_for({scratch / "later", {}}, std::nullopt, *alone));
@@ -76,7 +76,7 @@ TEST_CASE("a wait ends when the file is there") {
 }
 
 TEST_CASE("a wait that is too long names the file and the time") {
-  const auto alone = solo();
+  const auto alone = single_process();
   const auto error = caught([&] { wait_for({"never.done", {}}, Seconds(0.05), *alone); });
   CHECK(error.kind == Kind::io);
   CHECK_THAT(error.message, Contains("never.done: not there after 0.05 s"));
@@ -92,7 +92,7 @@ TEST_CASE("a wait's limit is a number of seconds") {
 
 TEST_CASE("a layout that cannot be read is a layout error that names its file") {
   const fixture::TemporaryDirectory scratch;
-  const auto alone = solo();
+  const auto alone = single_process();
   const auto missing = caught([&] { read_layout(scratch / "a.json", "", *alone); });
   CHECK(missing.kind == Kind::layout);
   CHECK_THAT(missing.message, Contains("a.json: layout cannot be read: No such file or directory"));
@@ -102,7 +102,7 @@ TEST_CASE("a layout that cannot be read is a layout error that names its file") 
 }
 
 TEST_CASE("a checkpoint given for a layout is refused before it fills the memory") {
-  const auto alone = solo();
+  const auto alone = single_process();
   const auto error = caught([&] { read_layout("/dev/zero", "", *alone); });
   CHECK(error.kind == Kind::layout);
   CHECK_THAT(error.message, Contains("larger than 64.0 MiB"));

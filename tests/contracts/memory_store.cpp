@@ -53,7 +53,7 @@ std::shared_ptr<const Schema> schema_of(const FileSpec& spec, const std::vector<
 std::vector<FileExtents> places_of(const FileSpec& spec, std::uint64_t slice_bytes, std::uint64_t& end) {
   std::vector<FileExtents> places;
   for (const FileSpec::Array& array : spec.arrays) {
-    const std::uint64_t bytes = array.verbatim ? 0 : checked_mul(volume(array.shape), array.dtype.size);
+    const std::uint64_t bytes = array.verbatim ? 0 : checked_mul(numel(array.shape), array.dtype.size);
     const std::uint64_t slice = slice_bytes == 0 || bytes == 0 ? std::max<std::uint64_t>(bytes, 1) : slice_bytes;
     std::vector<Interval> slices(ceil_div(bytes, slice));
     for (std::size_t i = slices.size(); i-- > 0;) {
@@ -145,7 +145,7 @@ class Source final : public SourceFile {
     });
   }
 
-  PartialSum sum_rest(const std::optional<Passage>& left_out) override {
+  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override {
     std::vector<Interval> data = data_intervals(*schema_);
     const std::string bytes = file_->bytes();
     if (left_out && left_out->offset < bytes.size() &&
@@ -278,7 +278,7 @@ std::shared_ptr<const NewFile> MemoryStore::form(const FileSpec& spec) {
   std::vector<Interval> data;
   for (const FileExtents& extents : made.room.data) extents.append_to(data);
   for (const Interval piece : outside(data, made.room.bytes))
-    file->passages.push_back({piece.lo, made.bytes.substr(piece.lo, piece.size())});
+    file->segments.push_back({piece.lo, made.bytes.substr(piece.lo, piece.size())});
   return file;
 }
 

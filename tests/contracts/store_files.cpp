@@ -16,7 +16,7 @@ void makes_the_same_bytes_again(const StoreUnderTest& under_test) {
   CHECK((under_test.bytes(under_test.file("b")) == bytes));
   const auto form = store->form(spec);
   std::string formed(form->room.bytes, '\0');
-  for (const Passage& passage : form->passages) formed.replace(passage.offset, passage.bytes.size(), passage.bytes);
+  for (const FileSegment& segment : form->segments) formed.replace(segment.offset, segment.bytes.size(), segment.bytes);
   CHECK((formed == bytes));
   std::vector<Interval> data;
   for (const FileExtents& extents : room.data) extents.append_to(data);
@@ -53,11 +53,11 @@ void sums_what_is_no_data(const StoreUnderTest& under_test) {
   const FileCatalog catalog = reader->catalog(under_test.file("a"));
   CHECK(catalog.schema->manifest == manifest);
   const auto source = reader->open(under_test.file("a"), catalog);
-  CHECK(source->sum_rest(Passage{room.manifest->lo, in_file}) == room.metadata);
+  CHECK(source->sum_rest(FileSegment{room.manifest->lo, in_file}) == room.metadata);
   CHECK_FALSE(source->sum_rest(std::nullopt) == room.metadata);
-  CHECK(source->sum_rest(Passage{room.manifest->lo + 1, in_file}) == source->sum_rest(std::nullopt));
-  CHECK(source->sum_rest(Passage{room.bytes - 1, in_file}) == source->sum_rest(std::nullopt));
-  CHECK(source->sum_rest(Passage{~std::uint64_t{0}, in_file}) == source->sum_rest(std::nullopt));
+  CHECK(source->sum_rest(FileSegment{room.manifest->lo + 1, in_file}) == source->sum_rest(std::nullopt));
+  CHECK(source->sum_rest(FileSegment{room.bytes - 1, in_file}) == source->sum_rest(std::nullopt));
+  CHECK(source->sum_rest(FileSegment{~std::uint64_t{0}, in_file}) == source->sum_rest(std::nullopt));
   check_arrays(*reader, under_test.file("a"), spec);  // nothing of it lies in the data
 }
 

@@ -100,11 +100,11 @@ void holds_each_shape(const StoreUnderTest& under_test) {
   FileSpec spec;
   spec.arrays = {array("0-d", "f32", {}),
                  array("1-d", "f32", {7}),
-                 array("32-d", "f32", Extents(max_rank, 1)),
+                 array("32-d", "f32", Shape(max_rank, 1)),
                  array("empty", "f32", {0}),
                  array("empty, of a shape", "f32", {5, 0, 1ULL << 40}),
                  array("long and thin", "u8", {1, 5000, 1})};
-  spec.arrays[3].global_shape = Extents{1ULL << 50};
+  spec.arrays[3].global_shape = Shape{1ULL << 50};
   make(*store, under_test.file("a"), spec);
   check_arrays(*under_test.make(), under_test.file("a"), spec);
 }
@@ -160,7 +160,7 @@ void keeps_each_value_or_names_it(const StoreUnderTest& under_test) {
   const auto store = under_test.make();
   Value matrix;
   matrix.dtype = *number_type("f64");
-  matrix.shape = Extents{2, 2};
+  matrix.shape = Shape{2, 2};
   matrix.bytes = std::string(32, '\x3f');
   const std::vector<Attribute> values{{"empty text", text_value("")},
                                       {"integer", integers_value({7})},

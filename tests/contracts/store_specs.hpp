@@ -12,7 +12,7 @@
 // What the cases of the contract are written in.
 namespace ckpt::contract {
 
-inline FileSpec::Array array(const std::string& name, const DType& dtype, const Extents& shape) {
+inline FileSpec::Array array(const std::string& name, const DType& dtype, const Shape& shape) {
   FileSpec::Array array;
   array.name = name;
   array.dtype = dtype;
@@ -21,7 +21,7 @@ inline FileSpec::Array array(const std::string& name, const DType& dtype, const 
   return array;
 }
 
-inline FileSpec::Array array(const std::string& name, const char* type, const Extents& shape) {
+inline FileSpec::Array array(const std::string& name, const char* type, const Shape& shape) {
   return array(name, number_type(type).value(), shape);
 }
 
@@ -34,7 +34,7 @@ inline FileSpec common_spec() {
                  array("none", "f32", {0, 3}),
                  array("large", "u8", {3, 7001}),
                  array("flags", "bool", {9})};
-  spec.arrays[0].global_shape = Extents{80, 33};
+  spec.arrays[0].global_shape = Shape{80, 33};
   spec.arrays[1].global_shape.reset();
   spec.attributes = {{"format", text_value("pt")}, {"note", text_value("two\nlines, \"quoted\"")}};
   spec.layout = R"({"ckpt_layout": 1, "note": "\u00e9"})";
@@ -43,7 +43,7 @@ inline FileSpec common_spec() {
 }
 
 inline std::uint64_t data_bytes(const FileSpec::Array& array) {
-  return array.verbatim ? 0 : volume(array.shape) * array.dtype.size;
+  return array.verbatim ? 0 : numel(array.shape) * array.dtype.size;
 }
 
 /// The bytes of an array that tests write: none is like its neighbours, or like another array's.

@@ -138,7 +138,7 @@ void rewrite_zero(const std::string& tree) {
   deepspeed::ZeroTree zero(tree);
   zero.set_ranks(3, 1);
   zero.set_shapes([](const std::string& path) {
-    return path.size() % 2 == 0 ? std::optional(Extents{path.size(), 2}) : std::nullopt;
+    return path.size() % 2 == 0 ? std::optional(Shape{path.size(), 2}) : std::nullopt;
   });
   zero.set_partitions(3);
   const std::vector<deepspeed::GroupSlice> slices{{4, 4, 9, 3, {{"w", {0, 3}, 7}, {"b", {3, 4}, 2}}}};
@@ -170,6 +170,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         {torch_dist::RankTree::Rank{n % 2, n / 2}, std::string(files[n].bytes), {}, [](const std::string& name) {
            return name;
          }});
-  attempt([&] { torch_dist::rest(ranks, {"a.weight", "a._extra_state"}); });
+  attempt([&] { torch_dist::common_state(ranks, {"a.weight", "a._extra_state"}); });
   return 0;
 }

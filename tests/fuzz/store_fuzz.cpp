@@ -50,7 +50,7 @@ void read_some(SourceFile& source, const FileCatalog& catalog, std::size_t index
   const StoredArray& array = (*catalog.schema->arrays)[index];
   const Storage storage = catalog.schema->datasets[index].storage;
   if (storage == Storage::empty || storage == Storage::verbatim) return;
-  const std::uint64_t elements = volume(array.shape);
+  const std::uint64_t elements = numel(array.shape);
   const std::uint64_t count = std::min(elements, max_read_bytes / array.dtype.size);
   std::vector<std::byte> bytes(count * array.dtype.size);
   source.read(index, 0, bytes);
@@ -60,7 +60,7 @@ void read_some(SourceFile& source, const FileCatalog& catalog, std::size_t index
 std::uint64_t data_bytes(const Schema& schema) {
   std::uint64_t bytes = 0;
   for (const auto& array : *schema.arrays)
-    bytes = checked_add(bytes, checked_mul(volume(array.shape), array.dtype.size));
+    bytes = checked_add(bytes, checked_mul(numel(array.shape), array.dtype.size));
   return bytes;
 }
 

@@ -166,7 +166,7 @@ void bench_pipeline(const std::string& directory, std::uint64_t bytes) {
     for (std::uint64_t at = 0; at < bytes; at += piece.size())
       source.write(at, std::span(piece).first(std::min<std::uint64_t>(piece.size(), bytes - at)));
   }
-  const auto alone = solo();
+  const auto alone = single_process();
   const Staging staging{4096 * mib, std::max(1U, std::thread::hardware_concurrency()), 16384 * mib};
   const double files = time_exchange(*direct_exchange(*alone, staging), directory, bytes);
   const double all = time_exchange(*nccl_exchange(*alone, staging), directory, bytes);

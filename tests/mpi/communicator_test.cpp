@@ -38,5 +38,5 @@ TEST_CASE("a second communicator leaves MPI to the first") {
 
 TEST_CASE("a wrong number of messages is refused before anything is sent") {
   const auto size = static_cast<std::size_t>(test_world().size());
-  CHECK_THROWS_AS(solo()->all_to_all(std::vector<std::string>(size + 1)), Error);
+  CHECK_THROWS_AS(single_process()->all_to_all(std::vector<std::string>(size + 1)), Error);
 }

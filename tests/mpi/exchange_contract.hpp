@@ -89,7 +89,7 @@ class WorldMaker {
     const std::uint64_t rows = is_run ? 1 : std::min(left / element / columns, 1 + below(40));
     const bool is_transposed = below(3) == 0;
     const bool is_by_column = !is_run && below(3) == 0;
-    const Extents source_strides = is_by_column ? Extents{1, rows + below(30)} : Extents{columns + below(30), 1};
+    const Shape source_strides = is_by_column ? Shape{1, rows + below(30)} : Shape{columns + below(30), 1};
     Transfer transfer;
     transfer.card = below(world_.cards.size());
     const std::uint64_t span = ((rows - 1) * source_strides[0] + (columns - 1) * source_strides[1] + 1) * element;
@@ -97,7 +97,7 @@ class WorldMaker {
     transfer.element = element;
     transfer.source = {Box{{3, 7}, {3 + rows, 7 + columns}}, first, source_strides};
     transfer.target_offset = at;
-    transfer.target_strides = is_transposed ? Extents{1, rows} : Extents{columns, 1};
+    transfer.target_strides = is_transposed ? Shape{1, rows} : Shape{columns, 1};
     planned.read += sum_of_read(transfer, world_.cards[transfer.card]);
     for (std::uint64_t r = 0; r < rows; ++r)
       for (std::uint64_t c = 0; c < columns; ++c)

@@ -70,20 +70,20 @@ void Checkpoint::fill_source() {
     }
 }
 
-std::optional<ckpt::Extents> Checkpoint::carried_shape(std::uint64_t position, const std::string& name) const {
+std::optional<ckpt::Shape> Checkpoint::carried_shape(std::uint64_t position, const std::string& name) const {
   const Layout& layout = case_.source.layout;
   if (!case_.carries_shapes) return std::nullopt;
   for (std::size_t t = 0; t < case_.tensors.size(); ++t)
     if (layout.keys[t] && stored_name(layout, case_.tensors[t], coordinates(layout.mesh, position)) == name)
-      return ckpt::Extents(case_.tensors[t].shape);
+      return ckpt::Shape(case_.tensors[t].shape);
   return std::nullopt;  // a bucket
 }
 
-std::vector<ckpt::Holding> Checkpoint::holdings() const {
-  std::vector<ckpt::Holding> holdings;
-  std::map<std::string, ckpt::Holding> known;
+std::vector<ckpt::CardArrays> Checkpoint::card_arrays() const {
+  std::vector<ckpt::CardArrays> card_arrays;
+  std::map<std::string, ckpt::CardArrays> known;
   for (std::uint64_t position = 0; position < cards_.size(); ++position) {
-    auto holding = std::make_shared<std::vector<ckpt::StoredArray>>();
+    auto arrays_on_card = std::make_shared<std::vector<ckpt::StoredArray>>();
     std::string declared;
     for (const auto& [name, bytes] : source_[position]) {
       const Array& array = cards_[position].at(name);
@@ -91,17 +91,17 @@ std::vector<ckpt::Holding> Checkpoint::holdings() const {
       stored.name = name;
       stored.dtype = {ckpt::ElementKind::other, ckpt::ByteOrder::little, array.element_bytes,
                       dtype_name(array.element_bytes), ""};
-      stored.shape = ckpt::Extents(array.shape);
+      stored.shape = ckpt::Shape(array.shape);
       stored.global_shape = carried_shape(position, name);
       declared += name + "\n" + stored.dtype.name + to_string(stored.shape) +
                   (stored.global_shape ? to_string(*stored.global_shape) : "") + "\n";
-      holding->push_back(std::move(stored));
+      arrays_on_card->push_back(std::move(stored));
     }
-    ckpt::Holding shared = holding;
+    ckpt::CardArrays shared = arrays_on_card;
     if (case_.shares_holdings) shared = known.emplace(declared, shared).first->second;
-    holdings.push_back(std::move(shared));
+    card_arrays.push_back(std::move(shared));
   }
-  return holdings;
+  return card_arrays;
 }
 
 std::string describe(const Case& drawn) {

@@ -21,7 +21,7 @@ class Checkpoint {
   explicit Checkpoint(const Case& drawn);
 
   const Case& drawn() const noexcept { return case_; }
-  std::vector<ckpt::Holding> holdings() const;
+  std::vector<ckpt::CardArrays> card_arrays() const;
   /// A source array's bytes: what lies beyond a tensor's end, and all but the first of differing replicas, is rubbish.
   const Bytes& source(std::uint64_t position, const std::string& name) const { return source_[position].at(name); }
   const std::vector<Card>& source_cards() const noexcept { return cards_; }
@@ -29,7 +29,7 @@ class Checkpoint {
 
  private:
   void fill_source();
-  std::optional<ckpt::Extents> carried_shape(std::uint64_t position, const std::string& name) const;
+  std::optional<ckpt::Shape> carried_shape(std::uint64_t position, const std::string& name) const;
 
   const Case& case_;
   std::vector<Card> cards_;

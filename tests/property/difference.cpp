@@ -24,7 +24,7 @@ class Comparison {
   explicit Comparison(const Case& drawn)
       : case_(drawn),
         checkpoint_(drawn),
-        source_(resolve_source(ckpt::parse_layout(drawn.source.json, "source.json"), checkpoint_.holdings())),
+        source_(resolve_source(ckpt::parse_layout(drawn.source.json, "source.json"), checkpoint_.card_arrays())),
         target_(resolve_target(ckpt::parse_layout(drawn.target.json, "target.json"), source_.placement.tensors())) {}
 
   void run() {
@@ -51,7 +51,7 @@ class Comparison {
       const std::string name = logical_name(tensor);
       const auto id = source_.placement.find(name);
       expect(id.has_value(), name + " is not found");
-      expect(found[*id].shape == ckpt::Extents(tensor.shape), name + " is taken for " + to_string(found[*id].shape));
+      expect(found[*id].shape == ckpt::Shape(tensor.shape), name + " is taken for " + to_string(found[*id].shape));
       expect(found[*id].dtype.name == dtype_name(tensor.element_bytes),
              name + " is taken for " + found[*id].dtype.name);
     }
@@ -105,8 +105,8 @@ class Comparison {
 
   static bool put_region(const ckpt::Region& region, const Numbers& shape, std::int32_t tensor,
                          std::vector<Cell>& cells) {
-    const ckpt::Extents extents = region.box.shape();
-    const std::uint64_t count = volume(extents);
+    const ckpt::Shape extents = region.box.shape();
+    const std::uint64_t count = numel(extents);
     for (std::uint64_t i = 0; i < count; ++i) {
       Cell cell{tensor, 0, region.fill};
       std::uint64_t at = region.offset;
@@ -133,8 +133,8 @@ class Comparison {
       const std::string& name = placement.arrays()[array].name;
       const auto found = expected.find(name);
       expect(found != expected.end(), card + name + " is too much");
-      const ckpt::Extents shape = placement.stored_shape(array, position);
-      expect(shape == ckpt::Extents(found->second.shape),
+      const ckpt::Shape shape = placement.stored_shape(array, position);
+      expect(shape == ckpt::Shape(found->second.shape),
              card + name + " is " + to_string(shape) + ", not " + ckpt::format_list(found->second.shape));
       expect(placement.arrays()[array].dtype.size == found->second.element_bytes, card + name + ": another dtype");
       check_array(planner, array, position, found->second, card + name);
@@ -145,12 +145,12 @@ class Comparison {
   void check_array(const ckpt::Planner& planner, ckpt::ArrayId array, std::uint64_t position, const Array& expected,
                    const std::string& place) const {
     // In chunks that are boxes of it, and in others.
-    for (const ckpt::Extents& shape : {ckpt::Extents(expected.shape), ckpt::Extents{expected.cells.size()}})
+    for (const ckpt::Shape& shape : {ckpt::Shape(expected.shape), ckpt::Shape{expected.cells.size()}})
       check_chunks(planner, array, position, expected, shape, place);
   }
 
   void check_chunks(const ckpt::Planner& planner, ckpt::ArrayId array, std::uint64_t position, const Array& expected,
-                    const ckpt::Extents& shape, const std::string& place) const {
+                    const ckpt::Shape& shape, const std::string& place) const {
     const std::uint64_t element = expected.element_bytes;
     const Bytes wanted = contents(expected);
     const ckpt::ChunkGrid grid(shape, element, case_.chunk_bytes);

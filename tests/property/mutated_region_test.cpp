@@ -26,7 +26,8 @@ class Regions {
  public:
   explicit Regions(const Case& drawn)
       : checkpoint_(drawn),
-        source_(resolve_source(ckpt::parse_layout(drawn.source.json, "source.json"), checkpoint_.holdings()).placement),
+        source_(
+            resolve_source(ckpt::parse_layout(drawn.source.json, "source.json"), checkpoint_.card_arrays()).placement),
         target_(resolve_target(ckpt::parse_layout(drawn.target.json, "target.json"), source_.tensors()).placement),
         readers_(source_, {}) {
     for (std::uint64_t card = 0; card < target_.mesh().size(); ++card)
@@ -54,11 +55,11 @@ class Regions {
 
  private:
   std::uint64_t bytes_of(std::uint64_t card, ckpt::ArrayId array) const {
-    return volume(target_.stored_shape(array, card)) * target_.arrays()[array].dtype.size;
+    return numel(target_.stored_shape(array, card)) * target_.arrays()[array].dtype.size;
   }
 
   void find_moves(std::uint64_t card, ckpt::ArrayId array) {
-    const ckpt::Interval all{0, volume(target_.stored_shape(array, card))};
+    const ckpt::Interval all{0, numel(target_.stored_shape(array, card))};
     target_.for_each_region(array, card, all, [&](ckpt::ParameterId parameter, const ckpt::Region& wanted) {
       source_.for_each_shard(parameter, wanted.box, [&](std::uint64_t from, const ckpt::Region& held) {
         moves_.push_back({parameter, readers_.choose(parameter, from, 0), source_.array_of(parameter), held, card,
@@ -74,8 +75,8 @@ class Regions {
     out.resize(bytes_of(move.to, move.to_array));
     const auto shared = intersect(move.held.box, move.into.box);
     if (!shared) return true;
-    const ckpt::Extents shape = shared->shape();
-    for (std::uint64_t i = 0; i < volume(shape); ++i) {
+    const ckpt::Shape shape = shared->shape();
+    for (std::uint64_t i = 0; i < numel(shape); ++i) {
       std::uint64_t at = move.held.offset;
       std::uint64_t to = move.into.offset;
       std::uint64_t rest = i;

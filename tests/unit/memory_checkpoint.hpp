@@ -27,7 +27,7 @@ class Memory {
 
   std::shared_ptr<contract::MemoryFiles> files = std::make_shared<contract::MemoryFiles>();
   Stores stores;
-  std::unique_ptr<Communicator> alone = solo();
+  std::unique_ptr<Communicator> alone = single_process();
 
   Checkpoint open(const fs::path& path, const Layout& layout) {
     return Checkpoint::open({path, layout}, stores.reading(), *alone);
@@ -49,7 +49,7 @@ class Memory {
 /// Some tensors with random bytes, whole in one file.
 inline void make_whole(Memory& memory, const fs::path& file) {
   FileSpec spec;
-  const auto add = [&](const char* name, const char* type, const Extents& shape) {
+  const auto add = [&](const char* name, const char* type, const Shape& shape) {
     spec.arrays.push_back({name, *number_type(type), shape, {}, std::nullopt, std::nullopt});
   };
   add("a", "f32", {5, 7});
@@ -81,7 +81,7 @@ class Move {
   Move(Memory& memory, const fs::path& source, const Layout& from, const Layout& to)
       : memory_(memory),
         checkpoint_(memory.open(source, from)),
-        source_(resolve_source(from, checkpoint_.holdings()).placement),
+        source_(resolve_source(from, checkpoint_.card_arrays()).placement),
         target_(resolve_target(to, source_.tensors()).placement),
         readers_(source_, {}),
         planner_(source_, target_, up_to<ParameterId>(source_.tensors().size()), readers_),

@@ -14,7 +14,7 @@ namespace ckpt::drafting {
 /// The result of one arrangement of the cards.
 struct Attempt {
   Layout layout;  ///< everything but the rules
-  std::vector<Decided> decided;
+  std::vector<ParameterRule> decided;
   OpenNames open;
   std::vector<std::string> missing;  ///< open names that only the reference has
   std::vector<std::string> notes;

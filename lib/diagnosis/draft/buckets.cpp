@@ -49,7 +49,7 @@ class BucketTrial {
   /// Whether the bucket, as the library resolves it, has the lengths of the pieces with this stored name.
   bool has_length_of(const Bucket& bucket) const {
     try {
-      resolved(bucket, holdings_of(bucket));
+      resolved(bucket, card_arrays_of(bucket));
       return true;
     } catch (const Error&) {
       return false;
@@ -58,10 +58,10 @@ class BucketTrial {
 
   /// Gives the bucket the least alignment and padding that put its members where they were found; false if none does.
   bool pad(Bucket& bucket, const std::vector<LocatedMember>& members, const FlatBuffer& buffer) const {
-    const std::vector<Holding> holdings = holdings_of(bucket);
+    const std::vector<CardArrays> card_arrays = card_arrays_of(bucket);
     const auto is_right = [&] {
       try {
-        return fits(resolved(bucket, holdings), bucket, members, buffer);
+        return fits(resolved(bucket, card_arrays), bucket, members, buffer);
       } catch (const Error& refused) {
         if (refused.kind() == Kind::io) throw;
         return false;  // pieces of other lengths
@@ -76,8 +76,8 @@ class BucketTrial {
 
  private:
   /// The stored name alone, on the bucket's cards.
-  std::vector<Holding> holdings_of(const Bucket& bucket) const {
-    std::vector<Holding> holdings;
+  std::vector<CardArrays> card_arrays_of(const Bucket& bucket) const {
+    std::vector<CardArrays> card_arrays;
     for (Position card = 0; card < mesh_.size(); ++card) {
       std::vector<StoredArray> held;
       const bool is_here = !bucket.at || std::all_of(bucket.at->begin(), bucket.at->end(), [&](const auto& entry) {
@@ -85,16 +85,16 @@ class BucketTrial {
       });
       if (is_here && facts_.pieces[card].array != nullptr) held.push_back(*facts_.pieces[card].array);
       if (!held.empty()) held.front().name = bucket.name;
-      holdings.push_back(std::make_shared<const std::vector<StoredArray>>(std::move(held)));
+      card_arrays.push_back(std::make_shared<const std::vector<StoredArray>>(std::move(held)));
     }
-    return holdings;
+    return card_arrays;
   }
 
-  Placement resolved(const Bucket& bucket, const std::vector<Holding>& holdings) const {
+  Placement resolved(const Bucket& bucket, const std::vector<CardArrays>& card_arrays) const {
     Layout layout;
     layout.mesh = mesh_;
     layout.buckets = {bucket};
-    return resolve_source(layout, holdings).placement;
+    return resolve_source(layout, card_arrays).placement;
   }
 
   /// Whether the library puts the members where they were found, with nothing but padding behind them.
@@ -107,11 +107,10 @@ class BucketTrial {
     return std::all_of(members.begin(), members.end(), [&](const LocatedMember& member) {
       const ParameterId parameter = *placement.find(member.name);
       bool is_there = false;
-      const Extents origin(placement.tensors()[parameter].shape.size(), 0);
-      placement.for_each_shard(parameter, {origin, Extents(origin.size(), 1)},
-                               [&](Position card, const Region& region) {
-                                 is_there = mesh_.coordinate(card, bucket.axis) * each + region.offset == member.offset;
-                               });
+      const Shape origin(placement.tensors()[parameter].shape.size(), 0);
+      placement.for_each_shard(parameter, {origin, Shape(origin.size(), 1)}, [&](Position card, const Region& region) {
+        is_there = mesh_.coordinate(card, bucket.axis) * each + region.offset == member.offset;
+      });
       return is_there;
     });
   }
@@ -158,7 +157,7 @@ class BucketSearch {
     for (const std::string& name : attempt.missing) {
       const Tensor& tensor = *whole.find(name);
       if (have_same_bytes(tensor.dtype, dtype_) && !tensor.verbatim && !tensor.shape.empty() &&
-          volume(tensor.shape) != 0)
+          numel(tensor.shape) != 0)
         tensors_.push_back(&tensor);
     }
   }
@@ -183,7 +182,7 @@ class BucketSearch {
     for (const Tensor* tensor : tensors_) {
       const std::size_t last = tensor->shape.size() - 1;
       const std::uint64_t count = std::clamp<std::uint64_t>(tensor->shape[last] / 2, 1, elements);
-      Box box{Extents(last + 1, 0), Extents(last + 1, 1)};
+      Box box{Shape(last + 1, 0), Shape(last + 1, 1)};
       box.set(last, {0, count});
       beginnings_.push_back({tensor->name, std::string(count * dtype_.size, '\0')});
       whole_.read(tensor->name, box, std::as_writable_bytes(std::span(beginnings_.back().bytes)));
@@ -259,7 +258,7 @@ class BucketSearch {
   /// How a member is cut over the axes other than the buffer's, judged by the data at its place in each buffer.
   std::optional<Keys> cut(const LocatedMember& member, const std::vector<FlatBuffer>& group,
                           const std::vector<Axis>& cutting) {
-    const Extents& shape = whole_.find(member.name)->shape;
+    const Shape& shape = whole_.find(member.name)->shape;
     Keys keys;
     if (!cutting.empty()) {
       Mesh mesh;
@@ -269,12 +268,12 @@ class BucketSearch {
       }
       MemberData data(group, member.offset);
       std::optional<Keys> found;
-      for (const Extents& local : local_shapes(shape, member.room, mesh)) {
+      for (const Shape& local : local_shapes(shape, member.room, mesh)) {
         const StoredArray array{member.name, dtype_, local, std::nullopt, false};
         Question question;
         question.name = question.stored = member.name;
         for (const FlatBuffer& buffer : group)
-          question.pieces.push_back({&array, content(buffer, member.offset, volume(local))});
+          question.pieces.push_back({&array, content(buffer, member.offset, numel(local))});
         question.differing = differing_axes(mesh, classes_of(question.pieces));
         question.expected = shape;
         question.has_data = true;
@@ -303,20 +302,20 @@ class BucketSearch {
 
   /// The shapes that a card's part of a tensor may have: all of it, or one dimension cut, padded as far as there is
   /// room.
-  static std::vector<Extents> local_shapes(const Extents& shape, std::uint64_t room, const Mesh& mesh) {
-    std::vector<Extents> shapes;
-    const auto add = [&](const Extents& local) {
-      if (volume(local) <= room && volume(local) + largest_align > room &&
+  static std::vector<Shape> local_shapes(const Shape& shape, std::uint64_t room, const Mesh& mesh) {
+    std::vector<Shape> shapes;
+    const auto add = [&](const Shape& local) {
+      if (numel(local) <= room && numel(local) + largest_align > room &&
           std::find(shapes.begin(), shapes.end(), local) == shapes.end())
         shapes.push_back(local);
     };
-    const std::uint64_t all = volume(shape);
+    const std::uint64_t all = numel(shape);
     if (all <= room) shapes.push_back(shape);
     for (std::size_t dim = 0; dim < shape.size() && all != 0; ++dim) {
-      Extents local = shape;
+      Shape local = shape;
       local[dim] = shape[dim] / mesh.size();
-      if (local[dim] * mesh.size() == shape[dim] && volume(local) <= room) shapes.push_back(local);
-      for (local[dim] = room / (all / shape[dim]); volume(local) + largest_align > room && local[dim] > 0; --local[dim])
+      if (local[dim] * mesh.size() == shape[dim] && numel(local) <= room) shapes.push_back(local);
+      for (local[dim] = room / (all / shape[dim]); numel(local) + largest_align > room && local[dim] > 0; --local[dim])
         add(local);
     }
     return shapes;

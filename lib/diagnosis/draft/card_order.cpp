@@ -20,30 +20,30 @@ constexpr std::uint64_t passage_elements = 64;
 using Order = std::vector<std::uint64_t>;
 
 /// Elements from one place of a piece on.
-struct Passage {
+struct PieceStart {
   std::vector<std::uint64_t> shape;
   std::string bytes;
-  friend auto operator<=>(const Passage&, const Passage&) = default;
+  friend auto operator<=>(const PieceStart&, const PieceStart&) = default;
 };
 
 /// Each card's first stored elements, mapped to the card's number; nothing if two cards have the same.
-std::optional<std::map<Passage, std::uint64_t>> beginnings(const Question& question, CardData& cards) {
-  std::map<Passage, std::uint64_t> found;
+std::optional<std::map<PieceStart, std::uint64_t>> beginnings(const Question& question, CardData& cards) {
+  std::map<PieceStart, std::uint64_t> found;
   for (Position card = 0; card < question.pieces.size(); ++card) {
     const StoredArray* array = question.pieces[card].array;
-    if (array == nullptr || volume(array->shape) == 0) return std::nullopt;
-    Passage passage{{array->shape.begin(), array->shape.end()}, ""};
+    if (array == nullptr || numel(array->shape) == 0) return std::nullopt;
+    PieceStart segment{{array->shape.begin(), array->shape.end()}, ""};
     const std::uint64_t count = std::min(passage_elements, array->shape[array->shape.size() - 1]);
-    passage.bytes.resize(count * array->dtype.size);
-    cards.read(card, question.stored, {0, count}, std::as_writable_bytes(std::span(passage.bytes)));
-    if (!found.emplace(std::move(passage), card).second) return std::nullopt;
+    segment.bytes.resize(count * array->dtype.size);
+    cards.read(card, question.stored, {0, count}, std::as_writable_bytes(std::span(segment.bytes)));
+    if (!found.emplace(std::move(segment), card).second) return std::nullopt;
   }
   return found;
 }
 
 /// The cards in the order in which these keys expect their beginnings.
 std::optional<Order> order_under(const Keys& keys, const Mesh& mesh, const Question& question,
-                                 const std::map<Passage, std::uint64_t>& card_of, WholeTensors& whole) {
+                                 const std::map<PieceStart, std::uint64_t>& card_of, WholeTensors& whole) {
   Layout layout;
   layout.mesh = mesh;
   layout.parameters.push_back({{Pattern("p")}, keys, std::nullopt, std::nullopt});
@@ -52,17 +52,17 @@ std::optional<Order> order_under(const Keys& keys, const Mesh& mesh, const Quest
   try {
     const Placement placement = resolve_target(layout, {{"p", question.first().dtype, *question.expected}}).placement;
     for (Position position = 0; position < mesh.size(); ++position) {
-      const Extents shape = placement.stored_shape(0, position);
-      if (volume(shape) == 0) return std::nullopt;
+      const Shape shape = placement.stored_shape(0, position);
+      if (numel(shape) == 0) return std::nullopt;
       const std::uint64_t count = std::min(passage_elements, shape[shape.size() - 1]);
-      Passage passage{{shape.begin(), shape.end()}, std::string(count * question.first().dtype.size, '\0')};
+      PieceStart segment{{shape.begin(), shape.end()}, std::string(count * question.first().dtype.size, '\0')};
       placement.for_each_region(0, position, {0, count}, [&](ParameterId, const Region& region) {
-        const std::span bytes = std::as_writable_bytes(std::span(passage.bytes));
+        const std::span bytes = std::as_writable_bytes(std::span(segment.bytes));
         whole.read(question.name, region.box,
                    bytes.subspan(region.offset * question.first().dtype.size,
-                                 volume(region.box.shape()) * question.first().dtype.size));
+                                 numel(region.box.shape()) * question.first().dtype.size));
       });
-      const auto found = card_of.find(passage);
+      const auto found = card_of.find(segment);
       if (found == card_of.end() || !taken.insert(found->second).second) return std::nullopt;
       order.push_back(found->second);
     }

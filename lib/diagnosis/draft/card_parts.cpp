@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 12> counting_words{
     "part", "partition", "shard", "slice", "piece", "rank", "card", "device", "worker", "server", "mp_rank", "tp_rank"};
 
 /// A name with a numbered component: "w" + "/" + "part_" + number + "".
-struct Numbered {
+struct PartName {
   std::string before;  ///< the components before, with their separator at the end
   std::string word;    ///< "part_"
   std::string digits;  ///< the number
@@ -32,7 +32,7 @@ bool ends_component(char c) {
   return c == '/' || c == '.';
 }
 
-std::optional<Numbered> numbered(const std::string& name, std::size_t begin, std::size_t end) {
+std::optional<PartName> numbered(const std::string& name, std::size_t begin, std::size_t end) {
   const std::string component = name.substr(begin, end - begin);
   const std::size_t digits = component.find_last_not_of("0123456789") + 1;
   if (digits == 0 || digits == component.size()) return std::nullopt;
@@ -41,11 +41,11 @@ std::optional<Numbered> numbered(const std::string& name, std::size_t begin, std
   std::transform(word.begin(), word.end(), word.begin(),
                  [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
   if (std::find(counting_words.begin(), counting_words.end(), word) == counting_words.end()) return std::nullopt;
-  return Numbered{name.substr(0, begin), component.substr(0, digits), component.substr(digits), name.substr(end)};
+  return PartName{name.substr(0, begin), component.substr(0, digits), component.substr(digits), name.substr(end)};
 }
 
 /// The first component that numbers pieces, in a name that has other components, too.
-std::optional<Numbered> numbered(const std::string& name) {
+std::optional<PartName> numbered(const std::string& name) {
   for (std::size_t begin = 0; begin < name.size();) {
     std::size_t end = begin;
     while (end < name.size() && !ends_component(name[end])) ++end;
@@ -58,7 +58,7 @@ std::optional<Numbered> numbered(const std::string& name) {
 
 /// Names that differ only in that number, by the number as written.
 struct PieceFamily {
-  Numbered first;
+  PartName first;
   std::map<std::string, const NameFacts*> members;
 
   /// The names without the number's component.
@@ -120,7 +120,7 @@ std::vector<PieceFamily> families_of(const std::vector<NameFacts>& facts) {
 
 /// A pattern of the whole family: "{x}/part_{tp}" → "{x}". It need not state the names around the word.
 std::pair<std::string, std::string> open_pattern(const PieceFamily& family, const std::string& word) {
-  const Numbered& name = family.first;
+  const PartName& name = family.first;
   const std::string numbered = literal(name.word) + "{" + word + "}";
   if (name.before.empty()) return {numbered + name.after.front() + "{x}", "{x}"};
   const std::string before = "{x}" + name.before.substr(name.before.size() - 1);

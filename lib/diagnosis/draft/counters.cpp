@@ -54,7 +54,7 @@ std::vector<NumberInName> numbers_in(const std::string& name) {
 }
 
 /// Names that have one form up to the number.
-struct Gathered {
+struct NumberedNames {
   std::string word;
   std::string after;
   std::set<std::string> befores;
@@ -74,7 +74,7 @@ std::string common_end(const std::set<std::string>& texts) {
   return end;
 }
 
-std::string pattern_of(const Gathered& gathered) {
+std::string pattern_of(const NumberedNames& gathered) {
   std::string text;
   if (gathered.befores.size() == 1)
     text = literal(*gathered.befores.begin());
@@ -104,7 +104,7 @@ bool explains(const IndexRule& rule, const std::vector<std::set<std::uint64_t>>&
   std::vector<std::set<std::uint64_t>> called(numbers.size());
   const IndexBlocks blocks(rule, numbers.size(), total);
   for (std::uint64_t index = 0; index < total; ++index) {
-    const IndexBlocks::Called name = blocks.called(index);
+    const IndexBlocks::StoredNumbers name = blocks.called(index);
     called[name.coordinate].insert(name.number);
   }
   return called == numbers;
@@ -158,10 +158,10 @@ bool counts_from_zero(const std::set<std::uint64_t>& numbers) {
 }
 
 std::vector<Counter> counters(const std::vector<NameFacts>& facts, const std::vector<std::string>& expected) {
-  std::map<std::pair<std::string, std::string>, Gathered> by_form;  // by form and the character after it
+  std::map<std::pair<std::string, std::string>, NumberedNames> by_form;  // by form and the character after it
   for (const NameFacts& name : facts)
     for (const NumberInName& number : numbers_in(name.name)) {
-      Gathered& gathered = by_form[{number.form, number.after}];
+      NumberedNames& gathered = by_form[{number.form, number.after}];
       gathered.word = number.word;
       gathered.after = number.after;
       gathered.befores.insert(number.before);
@@ -175,12 +175,12 @@ std::vector<Counter> counters(const std::vector<NameFacts>& facts, const std::ve
       if (const auto known = by_form.find({number.form, number.after}); known != by_form.end())
         known->second.expected.insert(number.number);
 
-  std::vector<Gathered> all;
+  std::vector<NumberedNames> all;
   for (auto& [form, gathered] : by_form) all.push_back(std::move(gathered));
-  std::stable_partition(all.begin(), all.end(), [](const Gathered& g) { return !g.expected.empty(); });
-  std::vector<Gathered> merged;
-  for (Gathered& gathered : all) {
-    const auto same = std::find_if(merged.begin(), merged.end(), [&](const Gathered& other) {
+  std::stable_partition(all.begin(), all.end(), [](const NumberedNames& g) { return !g.expected.empty(); });
+  std::vector<NumberedNames> merged;
+  for (NumberedNames& gathered : all) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const NumberedNames& other) {
       return other.word == gathered.word && other.after == gathered.after && other.found == gathered.found &&
              (gathered.expected.empty() || other.expected == gathered.expected);
     });
@@ -192,7 +192,7 @@ std::vector<Counter> counters(const std::vector<NameFacts>& facts, const std::ve
     same->names.insert(same->names.end(), gathered.names.begin(), gathered.names.end());
   }
   std::vector<Counter> result;
-  for (Gathered& gathered : merged) {
+  for (NumberedNames& gathered : merged) {
     std::sort(gathered.names.begin(), gathered.names.end());
     result.push_back(
         {pattern_of(gathered), std::move(gathered.found), std::move(gathered.expected), std::move(gathered.names)});

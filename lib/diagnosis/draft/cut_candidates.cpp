@@ -64,9 +64,9 @@ Keys keys_of(const Question& question, const Split& split, Uneven uneven) {
     keys.split = short_split;
     if (uneven != Uneven::exact) keys.uneven = uneven;
   }
-  if (!question.presence.at.empty()) {
-    keys.at = question.presence.at;
-    keys.at_last = question.presence.at_last;
+  if (!question.location.at.empty()) {
+    keys.at = question.location.at;
+    keys.at_last = question.location.at_last;
   }
   return keys;
 }

@@ -78,11 +78,11 @@ class Decider {
   void answer(const Question& question) {
     const std::size_t rank = question.first().shape.size();
     if (!question.expected && question.differing.empty() &&
-        !(question.is_constant && volume(question.first().shape) > 1)) {
+        !(question.is_constant && numel(question.first().shape) > 1)) {
       Keys keys;
-      if (!question.presence.at.empty()) {
-        keys.at = question.presence.at;
-        keys.at_last = question.presence.at_last;
+      if (!question.location.at.empty()) {
+        keys.at = question.location.at;
+        keys.at_last = question.location.at_last;
       }
       return settle(question, std::move(keys));
     }
@@ -113,7 +113,7 @@ class Decider {
     const std::string matrix = question.name.substr(0, question.name.size() - bias.size()) + "weight";
     const auto keys = decisions_.keys.find(matrix);
     if (keys == decisions_.keys.end() || by_name_.at(matrix)->first().shape.size() != 2) return std::nullopt;
-    const Extents& whole = by_name_.at(matrix)->expected.value_or(Extents{});
+    const Shape& whole = by_name_.at(matrix)->expected.value_or(Shape{});
     if (question.expected && (whole.empty() || whole[0] != (*question.expected)[0])) return std::nullopt;
     Keys own = keys->second;
     if (own.parts || own.pad || own.sizes || own.permute || own.flat) return std::nullopt;
@@ -176,7 +176,7 @@ class Decider {
   Open left_open(const Question& question, const std::vector<Keys>& fitting) const {
     constexpr std::size_t most = 4;
     Open open;
-    const Extents& shape = question.first().shape;
+    const Shape& shape = question.first().shape;
     const std::string wanted = question.expected ? " for " + to_string(*question.expected) : "";
     const std::string pieces = to_string(shape) + wanted;
     if (question.is_constant && !question.differing.empty() && has_uneven_pieces(question))

@@ -49,14 +49,14 @@ class StoredFiles final : public CardData {
       const std::size_t datasets = checkpoint_.file(file).schema->datasets.size();
       for (std::size_t dataset = 0; dataset < datasets; ++dataset) sampled[file].push_back(sample(file, dataset));
     });
-    struct ByNature {
+    struct NaturalOrder {
       bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
     };
     struct Values {
       std::string value;
       bool is_constant = true;
     };
-    std::map<std::string, NameFacts, ByNature> by_name;
+    std::map<std::string, NameFacts, NaturalOrder> by_name;
     std::map<std::string, Values> values;
     const std::uint64_t cards = checkpoint_.layout().mesh.size();
     for (FileNumber file = 0; file < count; ++file) {
@@ -137,7 +137,7 @@ class Drafter {
   Drafter(const DraftJob& job, SourceStore& store)
       : job_(job),
         store_(store),
-        threads_(thread_count(job.resources, *solo())),
+        threads_(thread_count(job.resources, *single_process())),
         most_open_(files_in_cache(threads_)) {}
 
   Draft draft() {
@@ -170,7 +170,7 @@ class Drafter {
     if (job_.mesh) add_order_note();
     draft_.bytes_read += files.bytes_read() + (whole_ ? whole_->bytes_read() : 0);
     draft_.layout = best_.with_rules();
-    if (open_refuted()) draft_.layout = best_.with_rules();
+    if (reopen_refuted()) draft_.layout = best_.with_rules();
     draft_.open = best_.open;
     draft_.open.merge(parts.open);
     for (const Pattern& pattern : job_.may_be_missing)
@@ -293,7 +293,7 @@ class Drafter {
     static const std::set<std::string> cutting{"tp", "mp", "model", "tensor"};
     const Mesh& mesh = best_.layout.mesh;
     std::vector<bool> is_used(mesh.axes.size(), false);
-    for (const Decided& each : best_.decided)
+    for (const ParameterRule& each : best_.decided)
       for (const auto& axes : each.keys.split.value_or(std::vector<std::vector<Axis>>{}))
         for (const Axis axis : axes) is_used[axis] = true;
     if (!best_.layout.buckets.empty()) return;
@@ -331,25 +331,25 @@ class Drafter {
   }
 
   /// Reopens whatever the complete data refutes; returns whether there is anything.
-  bool open_refuted() {
+  bool reopen_refuted() {
     std::set<std::string> taken;
-    for (const Decided& decided : best_.decided) taken.insert(decided.name);
+    for (const ParameterRule& decided : best_.decided) taken.insert(decided.name);
     for (const Bucket& bucket : best_.layout.buckets)
       for (const BucketMember& member : bucket.members) taken.insert(member.name);
     if (taken.empty()) return false;
     const Checkpoint checkpoint = opened(draft_.layout);
-    const Refuted refuted =
+    const Refutations refuted =
         refute({checkpoint, job_.reference, [&](const std::string& name) { return taken.contains(name); }},
                job_.resources, store_, draft_.bytes_read);
     for (const auto& [name, why] : refuted)
       best_.open[name] = {"what its samples say is not so for the whole: " + why, {}, "its rule"};
-    std::erase_if(best_.decided, [&](const Decided& decided) { return refuted.contains(decided.name); });
+    std::erase_if(best_.decided, [&](const ParameterRule& decided) { return refuted.contains(decided.name); });
     open_buckets(refuted);
     return !refuted.empty();
   }
 
   /// Reopens a bucket with a refuted member, all its members, and other buckets of its stored name.
-  void open_buckets(const Refuted& refuted) {
+  void open_buckets(const Refutations& refuted) {
     std::map<std::string, std::string> why_of;
     for (const Bucket& bucket : best_.layout.buckets)
       for (const BucketMember& member : bucket.members)

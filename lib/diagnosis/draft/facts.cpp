@@ -38,7 +38,7 @@ Classes classes_of(const std::vector<Piece>& pieces) {
   return classes;
 }
 
-std::optional<Presence> presence_of(const Mesh& mesh, const Classes& classes) {
+std::optional<NameLocation> location_of(const Mesh& mesh, const Classes& classes) {
   std::vector<std::set<std::uint64_t>> held(mesh.axes.size());
   std::uint64_t count = 0;
   for (Position position = 0; position < classes.size(); ++position) {
@@ -46,19 +46,19 @@ std::optional<Presence> presence_of(const Mesh& mesh, const Classes& classes) {
     ++count;
     for (Axis axis = 0; axis < held.size(); ++axis) held[axis].insert(mesh.coordinate(position, axis));
   }
-  Presence presence;
+  NameLocation location;
   std::uint64_t places = 1;
   for (Axis axis = 0; axis < held.size(); ++axis) {
     places *= held[axis].size();
     if (held[axis].size() == mesh.shape[axis]) continue;
-    presence.at[axis].assign(held[axis].begin(), held[axis].end());
+    location.at[axis].assign(held[axis].begin(), held[axis].end());
     if (!held[axis].contains(mesh.shape[axis] - 1)) continue;
-    auto& beside = presence.at_last[axis];
-    beside = presence.at[axis];
+    auto& beside = location.at_last[axis];
+    beside = location.at[axis];
     beside.pop_back();
   }
   if (count == 0 || places != count) return std::nullopt;
-  return presence;
+  return location;
 }
 
 std::vector<Axis> differing_axes(const Mesh& mesh, const Classes& classes) {

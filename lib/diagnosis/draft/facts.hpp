@@ -36,11 +36,11 @@ Classes classes_of(const std::vector<Piece>& pieces);
 
 /// Where a name is stored: coordinates of the axes along which that makes a difference; the last one of an axis as
 /// "last". Absent if no `at` can describe it. Empty: on every card.
-struct Presence {
+struct NameLocation {
   At at;
   At at_last;
 };
-std::optional<Presence> presence_of(const Mesh& mesh, const Classes& classes);
+std::optional<NameLocation> location_of(const Mesh& mesh, const Classes& classes);
 
 /// The axes along which cards that agree on all others hold different things, among cards that hold anything.
 std::vector<Axis> differing_axes(const Mesh& mesh, const Classes& classes);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t block_elements = 1 << 20;
 
-bool tells_nothing(std::string_view bytes, std::uint64_t element) {
+bool is_uninformative(std::string_view bytes, std::uint64_t element) {
   if (bytes.size() == element) return bytes.find_first_not_of('\0') == std::string_view::npos;
   return bytes.empty() || bytes.substr(element) == bytes.substr(0, bytes.size() - element);
 }
@@ -28,7 +28,7 @@ FlatBuffer::FlatBuffer(const NameFacts& facts, std::vector<Position> cards, Card
       data_(data) {
   for (const Position card : cards_) {
     const StoredArray* array = facts.pieces[card].array;
-    starts_.push_back(starts_.back() + (array == nullptr ? 0 : volume(array->shape)));
+    starts_.push_back(starts_.back() + (array == nullptr ? 0 : numel(array->shape)));
   }
 }
 
@@ -50,7 +50,7 @@ std::map<std::string, std::uint64_t> find_beginnings(const FlatBuffer& buffer, s
   std::uint64_t shortest = ~std::uint64_t{0};
   std::uint64_t longest = 0;
   for (const Beginning& beginning : beginnings) {
-    if (tells_nothing(beginning.bytes, element)) continue;
+    if (is_uninformative(beginning.bytes, element)) continue;
     telling.push_back(&beginning);
     shortest = std::min(shortest, beginning.bytes.size() / element);
     longest = std::max(longest, beginning.bytes.size() / element);

@@ -27,15 +27,15 @@ Mesh mesh_of(const std::vector<std::uint64_t>& shape) {
 /// How many words a rule needs to describe what the cards hold: the coordinates that have it, and the axes along which
 /// it differs. Nothing if no rule with `at` and cuts over axes describes it.
 std::optional<std::uint64_t> words_for(const Mesh& mesh, const Classes& classes) {
-  const auto presence = presence_of(mesh, classes);
-  if (!presence) return std::nullopt;
+  const auto location = location_of(mesh, classes);
+  if (!location) return std::nullopt;
   const std::vector<Axis> differing = differing_axes(mesh, classes);
   std::uint64_t words = differing.size();
-  for (const auto& [axis, coordinates] : presence->at) words += coordinates.size();
+  for (const auto& [axis, coordinates] : location->at) words += coordinates.size();
   std::uint64_t pieces = 1;
   for (const Axis axis : differing) {
-    const auto limited = presence->at.find(axis);
-    pieces *= limited == presence->at.end() ? mesh.shape[axis] : limited->second.size();
+    const auto limited = location->at.find(axis);
+    pieces *= limited == location->at.end() ? mesh.shape[axis] : limited->second.size();
   }
   std::set<std::uint32_t> held(classes.begin(), classes.end());
   held.erase(holds_nothing);

@@ -145,7 +145,7 @@ class NameNumbering {
     for (NameGroup& group : group_names(alone)) {
       const bool is_constant = std::any_of(group.names.begin(), group.names.end(),
                                            [&](const std::string& name) { return fact_of_.at(name)->is_constant; });
-      const std::uint64_t size = volume(first_array(fact_of_.at(group.names.front())->pieces).shape);
+      const std::uint64_t size = numel(first_array(fact_of_.at(group.names.front())->pieces).shape);
       if (is_constant || size == 0 || (!best.empty() && size >= least)) continue;
       best = std::move(group.names);
       least = size;

@@ -65,25 +65,25 @@ std::optional<std::vector<std::uint64_t>> parts_of(const std::vector<std::uint64
 
 std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question, std::size_t dim, CardData& cards,
                                                         WholeTensors& reference) {
-  const Extents& logical = *question.expected;
-  const Extents& stored = question.first().shape;
+  const Shape& logical = *question.expected;
+  const Shape& stored = question.first().shape;
   const std::size_t rank = stored.size();
   const std::uint64_t element = question.first().dtype.size;
   if (!have_same_bytes(reference.find(question.name)->dtype, question.first().dtype))
     return std::nullopt;  // slices are identified by bytes
-  if (rank != logical.size() || logical[dim] > most_slices || volume(stored) == 0) return std::nullopt;
+  if (rank != logical.size() || logical[dim] > most_slices || numel(stored) == 0) return std::nullopt;
   const bool by_rows = rank == 1 || dim + 1 < rank;  // then the elements taken of a slice are in its last dimension
   const std::size_t across = rank == 1 ? dim : by_rows ? rank - 1 : rank - 2;
   const std::uint64_t wide = rank == 1 ? 1 : std::min(slice_elements, stored[across]);
 
-  Box box{Extents(rank, 0), Extents(rank, 1)};
+  Box box{Shape(rank, 0), Shape(rank, 1)};
   if (rank > 1) box.set(across, {0, wide});
   box.set(dim, {0, logical[dim]});
   std::vector<std::byte> whole(logical[dim] * wide * element);
   reference.read(question.name, box, whole);
 
   std::vector<std::byte> piece(stored[dim] * wide * element);
-  const Extents strides = row_major_strides(stored);
+  const Shape strides = row_major_strides(stored);
   const std::uint64_t runs = by_rows && rank > 1 ? stored[dim] : wide;
   const std::uint64_t each = piece.size() / element / runs;
   for (std::uint64_t r = 0; r < runs; ++r) {

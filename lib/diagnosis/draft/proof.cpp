@@ -48,7 +48,7 @@ class Comparison {
     if (!are_comparable(tensor.dtype, other.dtype)) return "";
     std::string found;
     const std::uint64_t each = std::max<std::uint64_t>(1, box_bytes / std::max<std::uint64_t>(1, tensor.dtype.size));
-    const std::uint64_t size = volume(tensor.shape);
+    const std::uint64_t size = numel(tensor.shape);
     for (std::uint64_t from = 0; from < size && found.empty(); from += each)
       for_each_box(tensor.shape, {from, std::min(size, from + each)}, [&](const Box& box) {
         check_interrupt();
@@ -62,9 +62,9 @@ class Comparison {
  private:
   bool is_same(ParameterId parameter, std::size_t number, const Box& box) {
     const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
-    ours_.resize(volume(box.shape()) * element);
+    ours_.resize(numel(box.shape()) * element);
     const DType& other = reference_.tensors()[number].dtype;
-    theirs_.resize(volume(box.shape()) * other.size);
+    theirs_.resize(numel(box.shape()) * other.size);
     reader_.read_box(parameter, box, ours_, scratch_.first(scratch_.size()));
     whole_.read(number, box, theirs_);
     bytes_ += ours_.size() + theirs_.size();
@@ -101,11 +101,11 @@ std::vector<std::string> differences(const Placement& placement, const std::vect
 
 }  // namespace
 
-Refuted refute(const ToProve& draft, const Resources& resources, SourceStore& store, std::uint64_t& bytes_read) {
-  const auto alone = solo();
+Refutations refute(const ProofInput& draft, const Resources& resources, SourceStore& store, std::uint64_t& bytes_read) {
+  const auto alone = single_process();
   const unsigned threads = thread_count(resources, *alone);
   const std::size_t most_open = files_in_cache(threads);
-  Refuted refuted;
+  Refutations refuted;
   const Resolved resolved = resolve(draft.checkpoint, draft.taken);
   const Placement& placement = resolved.placement;
   SourceReader reader(draft.checkpoint, placement, store, resources.memory_bytes / 4, most_open);

@@ -11,15 +11,15 @@
 namespace ckpt::drafting {
 
 /// Errors in a draft's rules, by parameter; empty: every byte is as the rules say.
-using Refuted = std::map<std::string, std::string>;
+using Refutations = std::map<std::string, std::string>;
 
 /// The input of a comparison of all data with the layout that it was opened with: it finds copies that are not copies,
 /// and parameters that differ from the reference's (null: none) under their names. `taken`: the parameters that count.
-struct ToProve {
+struct ProofInput {
   const Checkpoint& checkpoint;
   const Reference* reference = nullptr;
   Keep taken;
 };
-Refuted refute(const ToProve& draft, const Resources& resources, SourceStore& store, std::uint64_t& bytes_read);
+Refutations refute(const ProofInput& draft, const Resources& resources, SourceStore& store, std::uint64_t& bytes_read);
 
 }  // namespace ckpt::drafting

@@ -84,12 +84,12 @@ Questions ask(const Layout& layout, const std::vector<NameFacts>& facts, const W
       continue;
     }
     const Classes classes = classes_of(question.pieces);
-    auto presence = presence_of(layout.mesh, classes);
-    if (!presence) {
+    auto location = location_of(layout.mesh, classes);
+    if (!location) {
       result.open[name] = open_by_place(layout.mesh, question);
       continue;
     }
-    question.presence = *std::move(presence);
+    question.location = *std::move(location);
     question.implied = naming.uncounted(name).at;
     question.differing = differing_axes(layout.mesh, classes);
     expect(question, reference);

@@ -13,11 +13,11 @@ namespace {
 
 /// The text before the removed components, these components, and the component behind them, if there is no text before
 /// them and not all names have them: so the entry's `name` is no wider than necessary.
-struct Wrapping {
+struct WrapperText {
   std::string before;
   std::string wrapper;
   std::string behind;
-  friend auto operator<=>(const Wrapping&, const Wrapping&) = default;
+  friend auto operator<=>(const WrapperText&, const WrapperText&) = default;
 };
 
 std::size_t component_end(const std::string& name, std::size_t from) {
@@ -25,8 +25,8 @@ std::size_t component_end(const std::string& name, std::size_t from) {
   return end == std::string::npos ? name.size() : end + 1;
 }
 
-std::vector<Wrapping> wrappings(const std::string& name, const std::set<std::string>& expected) {
-  std::vector<Wrapping> found;
+std::vector<WrapperText> wrappings(const std::string& name, const std::set<std::string>& expected) {
+  std::vector<WrapperText> found;
   for (std::size_t from = 0; from < name.size(); from = component_end(name, from))
     for (std::size_t to = component_end(name, from); to < name.size(); to = component_end(name, to))
       if (expected.contains(name.substr(0, from) + name.substr(to)))
@@ -40,17 +40,18 @@ std::vector<Wrapping> wrappings(const std::string& name, const std::set<std::str
 std::vector<Rename> find_renames(const std::vector<std::string>& stored, const std::vector<std::string>& expected) {
   const std::set<std::string> wanted(expected.begin(), expected.end());
   const std::set<std::string> there(stored.begin(), stored.end());
-  std::map<Wrapping, std::vector<std::string>> explained;
+  std::map<WrapperText, std::vector<std::string>> explained;
   for (const std::string& name : stored)
     if (!wanted.contains(name))
-      for (const Wrapping& wrapping : wrappings(name, wanted)) explained[wrapping].push_back(name);
-  std::vector<Wrapping> best;
+      for (const WrapperText& wrapping : wrappings(name, wanted)) explained[wrapping].push_back(name);
+  std::vector<WrapperText> best;
   for (const auto& [wrapping, names] : explained) best.push_back(wrapping);
-  std::stable_sort(best.begin(), best.end(),
-                   [&](const Wrapping& a, const Wrapping& b) { return explained[a].size() > explained[b].size(); });
+  std::stable_sort(best.begin(), best.end(), [&](const WrapperText& a, const WrapperText& b) {
+    return explained[a].size() > explained[b].size();
+  });
   std::vector<Rename> renames;
   std::set<std::string> done;
-  for (const Wrapping& w : best) {
+  for (const WrapperText& w : best) {
     const std::string from = w.before + w.wrapper + w.behind;
     const std::string to = w.before + w.behind;
     bool is_new = false;

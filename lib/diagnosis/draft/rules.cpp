@@ -61,7 +61,7 @@ struct Affix {
 
 class RuleWriter {
  public:
-  RuleWriter(const std::vector<Decided>& decided, const std::vector<std::string>& open, const Layout& layout)
+  RuleWriter(const std::vector<ParameterRule>& decided, const std::vector<std::string>& open, const Layout& layout)
       : decided_(decided), open_(open), layout_(layout) {
     for (std::size_t i = 0; i < decided.size(); ++i) {
       number_[decided[i].name] = i;
@@ -138,7 +138,7 @@ class RuleWriter {
   /// Prefixes and suffixes of which every name that has one is cut like the name without it.
   std::vector<Affix> affixes() const {
     std::set<Affix> found;
-    for (const Decided& each : decided_)
+    for (const ParameterRule& each : decided_)
       for (std::size_t at = each.name.find_first_of("./"); at != std::string::npos;
            at = each.name.find_first_of("./", at + 1)) {
         found.insert({each.name.substr(0, at + 1), true});
@@ -184,7 +184,7 @@ class RuleWriter {
     return keys.plain();
   }
 
-  const std::vector<Decided>& decided_;
+  const std::vector<ParameterRule>& decided_;
   const std::vector<std::string>& open_;
   const Layout& layout_;
   std::map<std::string, std::size_t> number_;
@@ -194,7 +194,7 @@ class RuleWriter {
 
 }  // namespace
 
-std::vector<Rule> write_rules(const std::vector<Decided>& decided, const std::vector<std::string>& open,
+std::vector<Rule> write_rules(const std::vector<ParameterRule>& decided, const std::vector<std::string>& open,
                               const Layout& layout) {
   return RuleWriter(decided, open, layout).write();
 }

@@ -8,16 +8,16 @@
 namespace ckpt::drafting {
 
 /// How one parameter is to be stored.
-struct Decided {
+struct ParameterRule {
   std::string name;  ///< logical
   Keys keys;
-  Extents shape;  ///< logical, if it is known; else empty
+  Shape shape;  ///< logical, if it is known; else empty
 };
 
 /// Few rules that cover exactly these names, and none of the open ones: names that differ in numbers share a pattern,
 /// names that are cut alike share a rule, and names that follow others are `like` them. `layout` has the mesh and
 /// everything but the rules.
-std::vector<Rule> write_rules(const std::vector<Decided>& decided, const std::vector<std::string>& open,
+std::vector<Rule> write_rules(const std::vector<ParameterRule>& decided, const std::vector<std::string>& open,
                               const Layout& layout);
 
 }  // namespace ckpt::drafting

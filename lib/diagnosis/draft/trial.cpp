@@ -26,7 +26,7 @@ bool has_idle_cards(const Placement& placement) {
     for (const auto& [dim, pad] : *keys.pad) multiple = std::max(multiple, pad.multiple_of);
   if (multiple == 1) return false;
   for (Position position = 0; position < placement.mesh().size(); ++position) {
-    const Interval all{0, placement.holds(position, 0) ? volume(placement.stored_shape(0, position)) : 0};
+    const Interval all{0, placement.holds(position, 0) ? numel(placement.stored_shape(0, position)) : 0};
     bool holds_any = all.empty();
     placement.for_each_region(0, position, all, [&](ParameterId, const Region&) { holds_any = true; });
     if (!holds_any) return true;
@@ -36,7 +36,7 @@ bool has_idle_cards(const Placement& placement) {
 
 /// The cards whose copies are read; absent: all.
 std::optional<std::set<Position>> cards_that_count(const Placement& placement) {
-  if (placement.spreads().front().replicas != Replicas::first) return std::nullopt;
+  if (placement.shardings().front().replicas != Replicas::first) return std::nullopt;
   std::set<Position> cards;
   placement.for_each_first(0, [&](Position first) { cards.insert(placement.lowest_holder(0, first)); });
   return cards;
@@ -47,20 +47,20 @@ std::optional<std::set<Position>> cards_that_count(const Placement& placement) {
 Trial::Trial(const Mesh& mesh, const Question& question, CardData& cards, WholeTensors* reference)
     : mesh_(mesh), question_(question), cards_(cards), reference_(question.has_data ? reference : nullptr) {
   const auto nothing = std::make_shared<const std::vector<StoredArray>>();
-  std::map<std::vector<std::uint64_t>, Holding> known;
+  std::map<std::vector<std::uint64_t>, CardArrays> known;
   for (const Piece& piece : question.pieces) {
     if (piece.array == nullptr) {
-      holdings_.push_back(nothing);
+      card_arrays_.push_back(nothing);
       continue;
     }
-    Holding& holding = known[{piece.array->shape.begin(), piece.array->shape.end()}];
-    if (!holding) {
+    CardArrays& arrays_on_card = known[{piece.array->shape.begin(), piece.array->shape.end()}];
+    if (!arrays_on_card) {
       StoredArray array = *piece.array;
       array.name = one_name;
       if (question.expected) array.global_shape.reset();
-      holding = std::make_shared<const std::vector<StoredArray>>(1, std::move(array));
+      arrays_on_card = std::make_shared<const std::vector<StoredArray>>(1, std::move(array));
     }
-    holdings_.push_back(holding);
+    card_arrays_.push_back(arrays_on_card);
   }
 }
 
@@ -69,7 +69,7 @@ std::optional<Placement> Trial::resolved(const Keys& keys) const {
   layout.mesh = mesh_;
   layout.parameters.push_back({{Pattern(one_name)}, keys, std::nullopt, std::nullopt});
   try {
-    Resolved resolved = resolve_source(layout, holdings_);
+    Resolved resolved = resolve_source(layout, card_arrays_);
     if (question_.expected && !(resolved.placement.tensors().front().shape == *question_.expected)) return std::nullopt;
     return std::move(resolved.placement);
   } catch (const Error&) {
@@ -94,7 +94,7 @@ void Trial::take_samples() {
   const std::uint64_t count = std::min<std::uint64_t>(cards.size(), most_cards);
   for (std::uint64_t c = 0; c < count; ++c) {
     const Position card = cards[count == 1 ? 0 : c * (cards.size() - 1) / (count - 1)];
-    const std::uint64_t size = volume(question_.pieces[card].array->shape);
+    const std::uint64_t size = numel(question_.pieces[card].array->shape);
     const bool is_whole = size * element <= whole_bytes;
     const std::uint64_t runs = is_whole ? 1 : runs_of_a_piece;
     const std::uint64_t each = is_whole ? size : run_elements;
@@ -115,9 +115,9 @@ bool Trial::agrees(const Placement& placement, const Sample& sample) {
   std::vector<std::byte> theirs;
   placement.for_each_region(0, sample.card, sample.elements, [&](ParameterId, const Region& region) {
     if (!is_same) return;
-    const Extents shape = region.box.shape();
-    ours.resize(volume(shape) * element);
-    theirs.resize(volume(shape) * other.size);
+    const Shape shape = region.box.shape();
+    ours.resize(numel(shape) * element);
+    theirs.resize(numel(shape) * other.size);
     run(strided_copy(shape, region.strides, row_major_strides(shape), element),
         sample.bytes.data() + (region.offset - sample.elements.lo) * element, ours.data());
     reference_->read(question_.name, region.box, theirs);

@@ -38,7 +38,7 @@ class Trial {
   const Question& question_;
   CardData& cards_;
   WholeTensors* reference_;
-  std::vector<Holding> holdings_;
+  std::vector<CardArrays> card_arrays_;
   std::vector<Sample> samples_;  // taken when first needed
 };
 

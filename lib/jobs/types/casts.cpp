@@ -50,13 +50,13 @@ bool is_of_all(const CastRule& rule) {
 }
 
 /// Tensors that rules for all names left unchanged, by reason.
-class Stayed {
+class UncastTensors {
  public:
   void add(const std::string& name, const NumberTie& tie) {
     (tie.role == NumberTie::Role::codes ? codes_ : scales_).push_back(name);
   }
 
-  void tell(std::vector<std::string>& warnings) const {
+  void report_to(std::vector<std::string>& warnings) const {
     if (codes_.empty() && scales_.empty()) return;
     std::string text = "--cast leaves as they are, for their numbers mean something only together: ";
     if (!codes_.empty()) text += "floats of 8 bits and less " + join(codes_);
@@ -85,7 +85,7 @@ std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placemen
   std::vector<std::string> names;
   std::vector<std::string> warnings;
   const auto ties = rules.empty() ? std::vector<std::optional<NumberTie>>() : number_ties(source.tensors(), left_out);
-  Stayed stayed;
+  UncastTensors stayed;
   for (std::size_t i = 0; i < selection.tensors.size() && !rules.empty(); ++i) {
     Tensor& tensor = selection.tensors[i];
     const Tensor& read = source.tensors()[selection.source_of[i]];
@@ -110,7 +110,7 @@ std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placemen
     else
       tensor.dtype = rules[*rule].dtype;
   }
-  stayed.tell(warnings);
+  stayed.report_to(warnings);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (is_used[i]) continue;
     const std::string& pattern = rules[i].names.text();
@@ -130,8 +130,8 @@ std::uint64_t count_cast(const Selection& selection, const Placement& source) {
   return count;
 }
 
-std::vector<Overflow> tell_overflows(const std::map<ParameterId, std::uint64_t>& mine, const Placement& target,
-                                     bool is_resumed, Communicator& processes) {
+std::vector<Overflow> report_overflows(const std::map<ParameterId, std::uint64_t>& mine, const Placement& target,
+                                       bool is_resumed, Communicator& processes) {
   std::map<ParameterId, std::uint64_t> all;
   for (const auto& each : gather_all(mine, processes))
     for (const auto& [parameter, elements] : each) all[parameter] += elements;
@@ -141,7 +141,7 @@ std::vector<Overflow> tell_overflows(const std::map<ParameterId, std::uint64_t>&
     overflows.push_back({tensor.name, tensor.dtype.name, elements});
     if (overflows.size() > most_overflow_warnings) continue;
     log::warn("parameter '{}': {} of {} elements {} too large for {}: infinite now{}", tensor.name, elements,
-              volume(tensor.shape), elements == 1 ? "is" : "are", tensor.dtype.name,
+              numel(tensor.shape), elements == 1 ? "is" : "are", tensor.dtype.name,
               is_resumed ? ", not counting what an earlier run wrote" : "");
   }
   if (overflows.size() > most_overflow_warnings)

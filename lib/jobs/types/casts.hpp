@@ -38,7 +38,7 @@ struct Overflow {
 
 /// The overflows that all processes found, by parameter; warns of each. `is_resumed`: an earlier run may have found
 /// more. Collective.
-std::vector<Overflow> tell_overflows(const std::map<ParameterId, std::uint64_t>& mine, const Placement& target,
-                                     bool is_resumed, Communicator& processes);
+std::vector<Overflow> report_overflows(const std::map<ParameterId, std::uint64_t>& mine, const Placement& target,
+                                       bool is_resumed, Communicator& processes);
 
 }  // namespace ckpt

@@ -37,7 +37,7 @@ struct Difference {
   std::vector<std::uint64_t> cards = {};  ///< ids of B's cards that differ; for elements and values
 
   // For elements only; for tables, `count` and `compared` count keys:
-  Extents first = {};          ///< index of the first element that differs, in row-major order of the logical tensor
+  Shape first = {};            ///< index of the first element that differs, in row-major order of the logical tensor
   std::uint64_t count = 0;     ///< how many differ, in all copies that B holds
   std::uint64_t compared = 0;  ///< out of how many
   std::uint64_t copies = 1;

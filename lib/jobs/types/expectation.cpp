@@ -26,13 +26,13 @@ ExpectedTensors::ExpectedTensors(const std::optional<Expectation>& expectation, 
                                  Communicator& processes) {
   if (!expectation) return;
   reference_ = Reference::load(expectation->reference, store, processes);
-  excuses_ = expectation->excuses;
+  allowances_ = expectation->allowances;
 }
 
-std::optional<Extents> ExpectedTensors::shape(const std::string& name) const {
+std::optional<Shape> ExpectedTensors::shape(const std::string& name) const {
   const auto number = reference_ ? reference_->find(name) : std::nullopt;
   if (!number) return std::nullopt;
-  return Extents(reference_->tensors()[*number].shape);
+  return Shape(reference_->tensors()[*number].shape);
 }
 
 Deviations ExpectedTensors::of(const Placement& placement) const {
@@ -49,14 +49,14 @@ Deviations ExpectedTensors::of(const Selection& selection, const Placement& sour
     if (names == nullptr || names->counts(tensor.name))
       expected.push_back(with_rows_of(selection, source.layout(), tensor));
   const std::string name = std::filesystem::path(reference_->origin()).filename().string();
-  return deviations(selection.tensors, expected, name, excuses_, [&](std::size_t number, const Extents& shape) {
+  return deviations(selection.tensors, expected, name, allowances_, [&](std::size_t number, const Shape& shape) {
     return has_hints ? explain_logical_shape(source, selection.source_of[number], shape) : "";
   });
 }
 
 void ExpectedTensors::warn_of_idle(const std::vector<const Deviations*>& all) const {
   if (!reference_) return;
-  for (const std::string& warning : idle_excuses(excuses_, all)) log::warn("{}", warning);
+  for (const std::string& warning : unused_allowances(allowances_, all)) log::warn("{}", warning);
 }
 
 void ExpectedTensors::refuse(const Deviations& found, const std::string& object, const std::string& change,

@@ -14,7 +14,7 @@ namespace ckpt {
 /// The reference for a job's names, shapes and dtypes.
 struct Expectation {
   std::filesystem::path reference;
-  Excuses excuses;
+  Allowances allowances;
 };
 
 /// The reference of an expectation, loaded; without one nothing deviates.
@@ -24,7 +24,7 @@ class ExpectedTensors {
   ExpectedTensors(const std::optional<Expectation>& expectation, SourceStore& store, Communicator& processes);
 
   /// The shape that a parameter of this name is to have; nothing if the reference does not say.
-  std::optional<Extents> shape(const std::string& name) const;
+  std::optional<Shape> shape(const std::string& name) const;
 
   /// Deviations of all parameters of a checkpoint.
   Deviations of(const Placement& placement) const;
@@ -46,7 +46,7 @@ class ExpectedTensors {
 
  private:
   std::optional<Reference> reference_;
-  Excuses excuses_;
+  Allowances allowances_;
 };
 
 }  // namespace ckpt

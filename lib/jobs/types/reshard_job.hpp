@@ -38,7 +38,7 @@ struct ReshardJob {
   std::vector<KeepRule> keeps;             ///< which rows of tables are taken; empty: all
   std::optional<Expectation> expectation;  ///< about what would be written
   ReplicaCheck replicas = ReplicaCheck::sample;
-  bool mixes_steps = false;  ///< the source's files may be from several steps (check_one_step)
+  bool mixes_steps = false;  ///< the source's files may be from several steps (check_same_step)
   Verify verify = Verify::written;
   bool is_view = false;  ///< the output only shows the source's data: nothing is written or verified
   bool dry_run = false;

@@ -31,7 +31,7 @@ bool is_between_captures(const Pattern& pattern) {
 
 }  // namespace
 
-Wishes::Wishes(const NameChoice& choice)
+NameFilter::NameFilter(const NameChoice& choice)
     : choice_(choice),
       takes_all_(choice.only.empty()),
       only_(PatternIndex::of(choice.only)),
@@ -40,7 +40,7 @@ Wishes::Wishes(const NameChoice& choice)
   for (const Rename& each : choice.rename) takes_text_out_.push_back(only_takes_text_out(each));
 }
 
-std::string Wishes::new_name(const std::string& logical_name) const {
+std::string NameFilter::new_name(const std::string& logical_name) const {
   std::string name = logical_name;
   bool is_shortened = false;
   for (auto found = rename_.first(name); found;) {
@@ -58,8 +58,8 @@ std::string Wishes::new_name(const std::string& logical_name) const {
 NewName new_name_of(const NameChoice& choice) {
   if (choice.only.empty() && choice.drop.empty() && choice.rename.empty()) return {};
   const auto kept = std::make_shared<const NameChoice>(choice);
-  return [kept, wishes = std::make_shared<const Wishes>(*kept)](const std::string& name) {
-    return wishes->is_kept(name) ? std::optional(wishes->new_name(name)) : std::nullopt;
+  return [kept, name_filter = std::make_shared<const NameFilter>(*kept)](const std::string& name) {
+    return name_filter->is_kept(name) ? std::optional(name_filter->new_name(name)) : std::nullopt;
   };
 }
 
@@ -91,23 +91,23 @@ void Selection::insert(Tensor tensor, ParameterId from) {
 }
 
 Selection select(const NameChoice& choice, const Placement& source) {
-  struct Chosen {
+  struct TensorChoice {
     Tensor tensor;
     ParameterId from;
   };
-  const Wishes wishes(choice);
-  std::vector<Chosen> chosen;
+  const NameFilter name_filter(choice);
+  std::vector<TensorChoice> chosen;
   chosen.reserve(source.tensors().size());
   for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
     Tensor tensor = source.tensors()[parameter];
-    if (!wishes.is_kept(tensor.name)) continue;
-    tensor.name = wishes.new_name(tensor.name);
+    if (!name_filter.is_kept(tensor.name)) continue;
+    tensor.name = name_filter.new_name(tensor.name);
     chosen.push_back({std::move(tensor), parameter});
   }
   if (chosen.empty() && (!choice.only.empty() || !choice.drop.empty()))
     throw Error(Kind::usage, "", {"no parameter is left to take", "", "", {Advice::What::choose_others, ""}});
   std::sort(chosen.begin(), chosen.end(),
-            [](const Chosen& a, const Chosen& b) { return a.tensor.name < b.tensor.name; });
+            [](const TensorChoice& a, const TensorChoice& b) { return a.tensor.name < b.tensor.name; });
   for (std::size_t i = 1; i < chosen.size(); ++i)
     if (chosen[i].tensor.name == chosen[i - 1].tensor.name)
       throw Error(Kind::usage, "",
@@ -118,7 +118,7 @@ Selection select(const NameChoice& choice, const Placement& source) {
                    {Advice::What::rename, ""}});
   Selection selection;
   selection.tensors.reserve(chosen.size());
-  for (Chosen& each : chosen) {
+  for (TensorChoice& each : chosen) {
     selection.tensors.push_back(std::move(each.tensor));
     selection.source_of.push_back(each.from);
   }
@@ -127,12 +127,12 @@ Selection select(const NameChoice& choice, const Placement& source) {
 
 void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
                   Selection& selection) {
-  const Wishes wishes(choice);
+  const NameFilter name_filter(choice);
   for (const auto& [name, of] : masters) {
-    const auto from = wishes.is_kept(name) ? source.find(of) : std::nullopt;
+    const auto from = name_filter.is_kept(name) ? source.find(of) : std::nullopt;
     if (!from) continue;
     Tensor tensor = source.tensors()[*from];
-    tensor.name = wishes.new_name(name);
+    tensor.name = name_filter.new_name(name);
     const auto known = selection.find(tensor.name);
     if (!known) {
       selection.insert(std::move(tensor), *from);
@@ -181,17 +181,17 @@ Layout target_layout(const TargetChoice& target, const Layout& source) {
 }
 
 std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection) {
-  const Wishes wishes(choice);
+  const NameFilter name_filter(choice);
   std::set<std::string> names;
-  for (const std::string& name : source.left_out) names.insert(wishes.new_name(name));
+  for (const std::string& name : source.left_out) names.insert(name_filter.new_name(name));
   for (const Tensor& tensor : source.placement.tensors())
-    if (!wishes.is_kept(tensor.name)) names.insert(wishes.new_name(tensor.name));
+    if (!name_filter.is_kept(tensor.name)) names.insert(name_filter.new_name(tensor.name));
   for (const Tensor& tensor : selection.tensors) names.erase(tensor.name);
   return names;
 }
 
 CountedNames::CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection)
-    : wishes_(choice), left_out_(left_out_names(choice, source, selection)) {
+    : name_filter_(choice), left_out_(left_out_names(choice, source, selection)) {
   for (const Tensor& tensor : selection.tensors) taken_.insert(tensor.name);
 }
 

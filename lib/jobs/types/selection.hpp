@@ -33,9 +33,9 @@ struct KeepRule {
 };
 
 /// A choice, indexed for lookups of many names. It refers to the choice, which must outlive it.
-class Wishes {
+class NameFilter {
  public:
-  explicit Wishes(const NameChoice& choice);
+  explicit NameFilter(const NameChoice& choice);
 
   /// Whether the parameter of this logical name is taken.
   bool is_kept(const std::string& logical_name) const {
@@ -93,13 +93,13 @@ class CountedNames {
   CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection);
 
   bool counts(const std::string& name) const {
-    return taken_.contains(name) || (!left_out_.contains(name) && wishes_.is_kept(name));
+    return taken_.contains(name) || (!left_out_.contains(name) && name_filter_.is_kept(name));
   }
   /// Gives a tensor another name, which counts if that tensor does. An alias that the source itself has is unaffected.
   void add_alias(const std::string& name, const std::string& alias);
 
  private:
-  Wishes wishes_;
+  NameFilter name_filter_;
   std::set<std::string> taken_;
   std::set<std::string> left_out_;
 };

@@ -11,7 +11,7 @@ namespace {
 Box parse_box(const Node& node) {
   const auto items = node.items();
   if (items.size() > max_rank) node.fail("at most 32 dimensions");
-  Box box{Extents(items.size()), Extents(items.size())};
+  Box box{Shape(items.size()), Shape(items.size())};
   for (std::size_t d = 0; d < items.size(); ++d) {
     const auto ends = items[d].numbers();
     if (ends.size() != 2 || ends[0] > ends[1]) items[d].fail("[first, end], the end not below the first");
@@ -72,7 +72,7 @@ void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
       if (const std::uint64_t pieces = (*keys.grid)[d]; pieces != 0 && (*keys.shape)[d] % pieces != 0)
         rule.member("shape").fail(format_list(*keys.shape),
                                   "extents that \"grid\" divides: " + format_list(*keys.grid));
-  Extents shape = keys.shape && !keys.grid ? Extents(*keys.shape) : BoxCover::reach(*keys.boxes);
+  Shape shape = keys.shape && !keys.grid ? Shape(*keys.shape) : BoxCover::reach(*keys.boxes);
   for (std::size_t d = 0; keys.grid && d < keys.grid->size(); ++d)
     if (const std::uint64_t pieces = (*keys.grid)[d]; pieces != 0)
       shape[d] = pieces;

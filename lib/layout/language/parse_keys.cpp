@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "layout/language/keys_together.hpp"
 #include "layout/language/rule_json.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::parsing {
 

@@ -5,7 +5,7 @@
 
 #include "base/text.hpp"
 #include "layout/language/parse_json.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::parsing {
 

@@ -111,10 +111,10 @@ std::optional<CardPattern> CardPattern::parse(const std::string& text, const Mes
   return pattern;
 }
 
-std::optional<CardPattern::Found> CardPattern::match(const std::string& name) const {
+std::optional<CardPattern::NameMatch> CardPattern::match(const std::string& name) const {
   auto captures = stored_.match(name);
   if (!captures) return std::nullopt;
-  Found found;
+  NameMatch found;
   for (std::size_t word = 0; word < words_.size(); ++word) {
     const auto digits = captures->find(capture_of(word));
     found.numbers.push_back(digits->second);

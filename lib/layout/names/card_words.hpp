@@ -44,12 +44,12 @@ class CardPattern {
   /// Returns the pattern for common names: it matches the words themselves.
   const Pattern& alike() const noexcept { return alike_; }
 
-  struct Found {
+  struct NameMatch {
     std::vector<std::string> numbers;  ///< for each of `words`, as digits
     Captures captures;
     std::string name;  ///< the common name
   };
-  std::optional<Found> match(const std::string& name) const;
+  std::optional<NameMatch> match(const std::string& name) const;
 
  private:
   std::vector<CardWord> words_;

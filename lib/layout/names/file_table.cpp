@@ -31,7 +31,7 @@ ArrayFiles::ArrayFiles(const Placement& placement) : placement_(&placement), tab
   arrays_.reserve(placement.arrays().size());
   for (const ArrayPlace& array : placement.arrays()) {
     std::string within = files.name_within(array.name);
-    Rare<std::string> other;
+    BoxedOptional<std::string> other;
     if (within != array.name) other = std::move(within);
     arrays_.push_back({files.entry_of(array.name).value_or(0), std::move(other)});
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/rare.hpp"
+#include "base/boxed_optional.hpp"
 #include "layout/placement/placement.hpp"
 
 namespace ckpt {
@@ -49,7 +49,7 @@ class ArrayFiles {
  private:
   struct Array {
     std::size_t entry;
-    Rare<std::string> name;  // its name within the file, if that differs from the placement's
+    BoxedOptional<std::string> name;  // its name within the file, if that differs from the placement's
   };
   const Placement* placement_;
   FileTable table_;

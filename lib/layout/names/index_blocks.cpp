@@ -29,7 +29,7 @@ std::uint64_t IndexBlocks::end(std::uint64_t coordinate) const {
   return first_ + std::min(restarts_ ? each_ : size(coordinate), ~std::uint64_t{0} - first_);
 }
 
-std::optional<std::uint64_t> IndexBlocks::index(const Called& called) const {
+std::optional<std::uint64_t> IndexBlocks::index(const StoredNumbers& called) const {
   if (called.number < first_ || called.number >= end(called.coordinate) || called.chunk >= chunks_) return std::nullopt;
   if (!is_local_) return called.number;
   const std::uint64_t local = called.number - first_;
@@ -38,7 +38,7 @@ std::optional<std::uint64_t> IndexBlocks::index(const Called& called) const {
   return (chunk * coordinates_ + called.coordinate) * each_ + local % each_;
 }
 
-IndexBlocks::Called IndexBlocks::called(std::uint64_t index) const {
+IndexBlocks::StoredNumbers IndexBlocks::called(std::uint64_t index) const {
   std::uint64_t coordinate = 0;
   std::uint64_t chunk = 0;
   std::uint64_t local = 0;

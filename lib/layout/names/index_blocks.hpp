@@ -13,12 +13,12 @@ namespace ckpt {
 class IndexBlocks {
  public:
   /// The numbers in a stored name on a card at a coordinate.
-  struct Called {
+  struct StoredNumbers {
     std::uint64_t coordinate = 0;
     std::uint64_t number = 0;  ///< `{i}`
     std::uint64_t chunk = 0;   ///< `{chunk}`, if numbers restart in each chunk
 
-    friend auto operator<=>(const Called&, const Called&) = default;
+    friend auto operator<=>(const StoredNumbers&, const StoredNumbers&) = default;
   };
 
   /// `total` must be a multiple of coordinates × virtual chunks, unless the entry has counts.
@@ -30,9 +30,9 @@ class IndexBlocks {
   /// Names on a coordinate may contain the numbers [first, end).
   std::uint64_t end(std::uint64_t coordinate) const;
   /// Returns the index with these numbers; nothing beyond the coordinate's block.
-  std::optional<std::uint64_t> index(const Called& called) const;
+  std::optional<std::uint64_t> index(const StoredNumbers& called) const;
   /// Returns the coordinate of an index below the total, and its numbers there.
-  Called called(std::uint64_t index) const;
+  StoredNumbers called(std::uint64_t index) const;
 
  private:
   bool is_local_;

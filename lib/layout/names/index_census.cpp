@@ -57,7 +57,7 @@ std::uint64_t IndexCensus::ways(std::size_t entry) const {
   return layout_.mesh.combinations(layout_.indices[entry].axes);
 }
 
-const std::vector<IndexCensus::Matched>& IndexCensus::matched(const std::string& name) {
+const std::vector<IndexCensus::IndexMatch>& IndexCensus::matched(const std::string& name) {
   const auto [known, is_new] = known_.try_emplace(name);
   if (!is_new) return known->second;
   for (auto at = patterns_.first(name); at; at = patterns_.first(name, *at + 1)) {
@@ -78,9 +78,9 @@ void IndexCensus::note_logical(const std::string& name) {
   for (const auto& [entry, number, chunk] : matched(name)) seen_[entry].logical.insert(number);
 }
 
-std::uint64_t IndexCensus::told_total(std::size_t entry) const {
+std::uint64_t IndexCensus::declared_total(std::size_t entry) const {
   const IndexRule& rule = layout_.indices[entry];
-  const Seen& seen = seen_[entry];
+  const SeenIndices& seen = seen_[entry];
   std::uint64_t end = 0;
   for (const auto& called : seen.stored) end = std::max(end, called.number + 1);
   if (rule.numbering == Numbering::local && end != 0) {
@@ -103,13 +103,13 @@ std::vector<std::uint64_t> IndexCensus::totals() const {
   std::vector<std::uint64_t> totals;
   for (std::size_t entry = 0; entry < seen_.size(); ++entry) {
     const auto& said = layout_.indices[entry].total;
-    totals.push_back(said ? *said : told_total(entry));
+    totals.push_back(said ? *said : declared_total(entry));
   }
   return totals;
 }
 
 /// Returns the keys that fit the stored local numbers, or an empty text if these have gaps themselves.
-std::string IndexCensus::what_would_fit_locally(std::size_t entry) const {
+std::string IndexCensus::suggest_local_fit(std::size_t entry) const {
   const IndexRule& rule = layout_.indices[entry];
   if (rule.restart) return "";
   std::vector<std::set<std::uint64_t>> numbers(ways(entry));
@@ -130,10 +130,10 @@ std::string IndexCensus::what_would_fit_locally(std::size_t entry) const {
   return first + "\"total\": " + std::to_string(total) + " would fit";
 }
 
-std::string IndexCensus::what_would_fit(std::size_t entry) const {
+std::string IndexCensus::suggest_fit(std::size_t entry) const {
   const IndexRule& rule = layout_.indices[entry];
-  const Seen& seen = seen_[entry];
-  if (rule.numbering == Numbering::local && !seen.stored.empty()) return what_would_fit_locally(entry);
+  const SeenIndices& seen = seen_[entry];
+  if (rule.numbering == Numbering::local && !seen.stored.empty()) return suggest_local_fit(entry);
   std::set<std::uint64_t> numbers = seen.logical;
   std::vector<std::set<std::uint64_t>> by_coordinate(ways(entry));
   for (const auto& called : seen.stored) {
@@ -152,7 +152,7 @@ std::string IndexCensus::what_would_fit(std::size_t entry) const {
 
 void IndexCensus::check_no_gaps(const std::vector<std::uint64_t>& totals, Kind kind) const {
   for (std::size_t entry = 0; entry < seen_.size(); ++entry) {
-    const Seen& seen = seen_[entry];
+    const SeenIndices& seen = seen_[entry];
     if (seen.stored.empty() && seen.logical.empty()) continue;
     const IndexBlocks blocks(layout_.indices[entry], ways(entry), totals[entry]);
     std::set<std::uint64_t> present(seen.logical.begin(), seen.logical.lower_bound(totals[entry]));
@@ -161,18 +161,18 @@ void IndexCensus::check_no_gaps(const std::vector<std::uint64_t>& totals, Kind k
     if (present.size() == totals[entry]) continue;
     throw Error(kind, place(entry),
                 {"no name has the index " + missing_below(totals[entry], present),
-                 "each from 0 to " + std::to_string(totals[entry] - 1) + " in some name", what_would_fit(entry)});
+                 "each from 0 to " + std::to_string(totals[entry] - 1) + " in some name", suggest_fit(entry)});
   }
 }
 
-std::string IndexCensus::what_would_fit(const std::vector<std::uint64_t>& totals) const {
+std::string IndexCensus::suggest_fit(const std::vector<std::uint64_t>& totals) const {
   for (std::size_t entry = 0; entry < seen_.size(); ++entry) {
-    const Seen& seen = seen_[entry];
+    const SeenIndices& seen = seen_[entry];
     const IndexBlocks blocks(layout_.indices[entry], ways(entry), totals[entry]);
     const bool is_beyond = std::any_of(seen.stored.begin(), seen.stored.end(),
                                        [&](const auto& called) { return !blocks.index(called); }) ||
                            (!seen.logical.empty() && *seen.logical.rbegin() >= totals[entry]);
-    if (const std::string fit = is_beyond ? what_would_fit(entry) : ""; !fit.empty())
+    if (const std::string fit = is_beyond ? suggest_fit(entry) : ""; !fit.empty())
       return "/indices/" + std::to_string(entry) + ": " + fit;
   }
   return "";

@@ -34,33 +34,33 @@ class IndexCensus {
   void check_no_gaps(const std::vector<std::uint64_t>& totals, Kind kind) const;
 
   /// Suggests how to fit names whose numbers exceed these totals: the end of a message, or nothing.
-  std::string what_would_fit(const std::vector<std::uint64_t>& totals) const;
+  std::string suggest_fit(const std::vector<std::uint64_t>& totals) const;
 
   /// Returns a warning for each entry that matches no name.
   std::vector<std::string> unused() const;
 
  private:
-  struct Matched {
+  struct IndexMatch {
     std::size_t entry;
     std::uint64_t number;
     std::uint64_t chunk;
   };
-  struct Seen {
-    std::set<IndexBlocks::Called> stored;
+  struct SeenIndices {
+    std::set<IndexBlocks::StoredNumbers> stored;
     std::set<std::uint64_t> logical;
   };
 
-  const std::vector<Matched>& matched(const std::string& name);
+  const std::vector<IndexMatch>& matched(const std::string& name);
   std::string place(std::size_t entry) const;
   std::uint64_t ways(std::size_t entry) const;
-  std::uint64_t told_total(std::size_t entry) const;
-  std::string what_would_fit(std::size_t entry) const;
-  std::string what_would_fit_locally(std::size_t entry) const;
+  std::uint64_t declared_total(std::size_t entry) const;
+  std::string suggest_fit(std::size_t entry) const;
+  std::string suggest_local_fit(std::size_t entry) const;
 
   const Layout& layout_;
   PatternIndex patterns_;
-  std::unordered_map<std::string, std::vector<Matched>> known_;  // by name
-  std::vector<Seen> seen_;                                       // by entry
+  std::unordered_map<std::string, std::vector<IndexMatch>> known_;  // by name
+  std::vector<SeenIndices> seen_;                                   // by entry
 };
 
 }  // namespace ckpt

@@ -20,7 +20,7 @@ std::optional<std::uint64_t> number(const std::string& digits) {
 }
 
 /// Leading zeros are part of a framework's names ("layers.007"): keeps the width.
-std::string with_number(const std::string& name, const Pattern::Found& found, std::uint64_t value) {
+std::string with_number(const std::string& name, const Pattern::CaptureMatch& found, std::uint64_t value) {
   std::string digits = std::to_string(value);
   if (found.text.size() > 1 && found.text.front() == '0' && digits.size() < found.text.size())
     digits.insert(0, found.text.size() - digits.size(), '0');
@@ -87,9 +87,9 @@ template <class Visit>
 void Naming::for_each_count(std::string& name, Visit&& visit) const {
   std::set<std::size_t> places;  // counted numbers, by how many runs of digits precede them
   for (auto at = indices_.first(name); at; at = indices_.first(name, *at + 1)) {
-    Counted counted{*indices_.pattern(*at).find(name, "i"), {}};
+    IndexNumbers counted{*indices_.pattern(*at).find(name, "i"), {}};
     if (layout_.indices[*at].restart) counted.chunk = indices_.pattern(*at).find(name, "chunk");
-    const auto take = [&](const Pattern::Found& found) {
+    const auto take = [&](const Pattern::CaptureMatch& found) {
       std::size_t place = 0;
       for (std::size_t i = 1; i <= found.position; ++i) place += is_digit(name[i - 1]) && !is_digit(name[i]);
       return places.insert(place).second;
@@ -103,7 +103,7 @@ void Naming::for_each_count(std::string& name, Visit&& visit) const {
 }
 
 /// Returns the name with the numbers that an entry counts replaced.
-std::string Naming::with_numbers(const std::string& name, const Counted& counted, std::uint64_t index,
+std::string Naming::with_numbers(const std::string& name, const IndexNumbers& counted, std::uint64_t index,
                                  std::uint64_t chunk) {
   if (!counted.chunk) return with_number(name, counted.index, index);
   if (counted.chunk->position > counted.index.position)
@@ -113,7 +113,7 @@ std::string Naming::with_numbers(const std::string& name, const Counted& counted
 
 std::string Naming::counted(const std::string& name, const std::vector<std::uint64_t>& coordinates) const {
   std::string logical = name;
-  for_each_count(logical, [&](std::size_t at, const Counted& found) {
+  for_each_count(logical, [&](std::size_t at, const IndexNumbers& found) {
     const IndexRule& rule = layout_.indices[at];
     const std::uint64_t coordinate = layout_.mesh.combination(rule.axes, coordinates);
     const auto index = number(found.index.text);
@@ -148,7 +148,7 @@ std::string Naming::describe_place(const IndexRule& rule, const std::vector<std:
 
 StoredName Naming::uncounted(const std::string& logical) const {
   StoredName stored{logical, {}};
-  for_each_count(stored.name, [&](std::size_t at, const Counted& found) {
+  for_each_count(stored.name, [&](std::size_t at, const IndexNumbers& found) {
     const IndexRule& rule = layout_.indices[at];
     const auto index = number(found.index.text);
     if (!index || *index >= blocks_[at].total())

@@ -59,14 +59,14 @@ class Naming {
 
  private:
   /// The numbers in a name that an entry of `indices` counts.
-  struct Counted {
-    Pattern::Found index;
-    std::optional<Pattern::Found> chunk;
+  struct IndexNumbers {
+    Pattern::CaptureMatch index;
+    std::optional<Pattern::CaptureMatch> chunk;
   };
 
   template <class Visit>
   void for_each_count(std::string& name, Visit&& visit) const;
-  static std::string with_numbers(const std::string& name, const Counted& counted, std::uint64_t index,
+  static std::string with_numbers(const std::string& name, const IndexNumbers& counted, std::uint64_t index,
                                   std::uint64_t chunk);
   std::string without_group(const std::string& stored) const;
   std::string describe_place(const IndexRule& rule, const std::vector<std::uint64_t>& coordinates) const;

@@ -288,13 +288,13 @@ std::optional<Captures> Pattern::match(std::string_view name) const {
   return captures;
 }
 
-std::optional<Pattern::Found> Pattern::find(std::string_view name, const std::string& capture) const {
+std::optional<Pattern::CaptureMatch> Pattern::find(std::string_view name, const std::string& capture) const {
   Matcher matcher{*this, name};
   if (!captures_.contains(capture) || !matcher.run()) return std::nullopt;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto& span = matcher.spans[i];
     if (tokens_[i].kind == Token::Kind::capture && tokens_[i].text == capture)
-      return Found{std::string(name.substr(span.begin, span.end - span.begin)), span.begin};
+      return CaptureMatch{std::string(name.substr(span.begin, span.end - span.begin)), span.begin};
   }
   return std::nullopt;
 }

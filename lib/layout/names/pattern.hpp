@@ -58,11 +58,11 @@ class Pattern {
 
   /// Matches a name and replaces the (first) text of capture `name` by the result of `value(text)`. Returns nothing if
   /// the name does not match.
-  struct Found {
+  struct CaptureMatch {
     std::string text;      ///< the captured text
     std::size_t position;  ///< its position in the name
   };
-  std::optional<Found> find(std::string_view name, const std::string& capture) const;
+  std::optional<CaptureMatch> find(std::string_view name, const std::string& capture) const;
 
   /// Returns the name with the captures filled in. The pattern must have no wildcard, and `values` must contain each of
   /// its captures.

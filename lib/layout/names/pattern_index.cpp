@@ -40,12 +40,12 @@ void PatternIndex::Pieces::find(std::string_view text, Runs& runs) const {
 }
 
 /// Chooses each pattern's piece once it is known how many patterns share each.
-struct PatternIndex::Filing {
+struct PatternIndex::PieceTable {
   std::unordered_map<std::string_view, std::size_t> first;
   std::unordered_map<std::string_view, std::size_t> last;
   std::unordered_map<std::string_view, std::size_t> inner;
 
-  explicit Filing(const std::vector<const Pattern*>& patterns) {
+  explicit PieceTable(const std::vector<const Pattern*>& patterns) {
     for (const Pattern* pattern : patterns) {
       const auto pieces = pattern->pieces();
       ++first[pieces.first];
@@ -56,7 +56,7 @@ struct PatternIndex::Filing {
 };
 
 PatternIndex::PatternIndex(std::vector<const Pattern*> patterns) : patterns_(std::move(patterns)) {
-  const Filing shared(patterns_);
+  const PieceTable shared(patterns_);
   std::map<std::string, Numbers> first;
   std::map<std::string, Numbers> last;
   std::map<std::string, Numbers> inner;

@@ -63,7 +63,7 @@ class PatternIndex {
     std::vector<Piece> pieces_;  // sorted by text
   };
 
-  struct Filing;
+  struct PieceTable;
 
   std::vector<const Pattern*> patterns_;
   std::unordered_map<std::string, Numbers> plain_;

@@ -88,7 +88,7 @@ bool matches_any(const Rule& rule, const std::string& name) {
 
 /// Explains why a rule applies to none of the names that it matches: earlier rules do; an empty text if it matches
 /// none.
-std::string who_takes_its_names(const Layout& layout, std::size_t rule, const std::vector<std::string>& names) {
+std::string explain_shadowing(const Layout& layout, std::size_t rule, const std::vector<std::string>& names) {
   const Rule& own = layout.parameters[rule];
   for (const std::string& name : names) {
     if (!matches_any(own, name)) continue;
@@ -113,7 +113,7 @@ bool is_for_tables_alone(const Layout& layout, const Rule& rule, const std::vect
   return matches_table;
 }
 
-/// Returns whether a rule only lets the copies of one name differ, which may be an attribute's (check_one_step).
+/// Returns whether a rule only lets the copies of one name differ, which may be an attribute's (check_same_step).
 bool may_be_for_attribute(const Rule& rule) {
   Keys keys;
   keys.replicas = Replicas::first;
@@ -228,7 +228,7 @@ std::vector<std::string> RuleUse::unused(const std::vector<std::string>& names) 
     if (of_members_[r]) {
       warning += "matches only members of buckets, where its " + idle_keys(r) +
                  " does nothing: a member's keys stand in the bucket";
-    } else if (const std::string taken = who_takes_its_names(layout_, r, names); !taken.empty()) {
+    } else if (const std::string taken = explain_shadowing(layout_, r, names); !taken.empty()) {
       warning += taken;
     } else {
       const auto close = nearly_matched(pattern, groups);

@@ -60,7 +60,7 @@ std::string how_to_join(const Layout& layout, const std::string& a, const std::s
 
 }  // namespace
 
-SourceNames::SourceNames(const Layout& layout, Naming& naming, const std::vector<Holding>& files, const Keep& keep) {
+SourceNames::SourceNames(const Layout& layout, Naming& naming, const std::vector<CardArrays>& files, const Keep& keep) {
   for (std::uint32_t b = 0; b < layout.buckets.size(); ++b) buckets_[layout.buckets[b].name].push_back(b);
   std::map<std::pair<const void*, std::vector<std::uint64_t>>, std::uint32_t> known;
   std::vector<std::unique_ptr<Draft>> drafts;
@@ -99,11 +99,11 @@ InternedText SourceNames::renamed_once(const Layout& layout, const Naming& namin
   return known->second;
 }
 
-SourceNames::Draft SourceNames::draft(const Layout& layout, const Naming& naming, const Holding& holding,
+SourceNames::Draft SourceNames::draft(const Layout& layout, const Naming& naming, const CardArrays& arrays_on_card,
                                       Position position) {
-  Draft draft{holding, position, {}, {}};
-  draft.renamed.reserve(holding->size());
-  for (const StoredArray& array : *holding) {
+  Draft draft{arrays_on_card, position, {}, {}};
+  draft.renamed.reserve(arrays_on_card->size());
+  for (const StoredArray& array : *arrays_on_card) {
     const InternedText name = renamed_once(layout, naming, array.name);
     const auto bucket = bucket_of(layout, name, position);
     if (bucket && array.verbatim)
@@ -120,7 +120,7 @@ void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<
     for (const BucketMember& member : bucket.members) census.note_logical(member.name);
   for (const auto& draft : drafts) {
     const auto coordinates = layout.mesh.coordinates(draft->position);
-    for (const Renamed& renamed : draft->renamed)
+    for (const RenamedArray& renamed : draft->renamed)
       if (!renamed.bucket) census.note_stored(renamed.name, coordinates);
   }
   const auto totals = against_files([&] { return census.totals(); });
@@ -129,7 +129,7 @@ void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<
     for (const auto& draft : drafts)
       with_context(files_of(layout, draft->position), [&] { name(layout, naming, *draft); });
   } catch (Error& error) {
-    error.advise(census.what_would_fit(totals));
+    error.advise(census.suggest_fit(totals));
     throw;
   }
   census.check_no_gaps(totals, Kind::input);
@@ -138,19 +138,19 @@ void SourceNames::count(const Layout& layout, Naming& naming, const std::vector<
 
 void SourceNames::name(const Layout& layout, const Naming& naming, Draft& draft) const {
   const auto coordinates = layout.mesh.coordinates(draft.position);
-  const Holding& holding = draft.holding;
+  const CardArrays& arrays_on_card = draft.arrays_on_card;
   std::unordered_map<InternedText, InternedText> seen;  // logical → stored, on this card
   const auto add = [&](InternedText logical, std::size_t array) {
-    const auto [other, is_first] = seen.emplace(logical, (*holding)[array].name);
+    const auto [other, is_first] = seen.emplace(logical, (*arrays_on_card)[array].name);
     if (!is_first)
-      throw Error(
-          Kind::input, "",
-          {"\"" + other->second + "\" and \"" + (*holding)[array].name + "\" both become parameter '" + logical + "'",
-           "one array for each, as " + layout.origin + " says", "see rename, indices and buckets"});
+      throw Error(Kind::input, "",
+                  {"\"" + other->second + "\" and \"" + (*arrays_on_card)[array].name + "\" both become parameter '" +
+                       logical + "'",
+                   "one array for each, as " + layout.origin + " says", "see rename, indices and buckets"});
     draft.names.emplace_back(logical, array);
   };
-  for (std::size_t i = 0; i < holding->size(); ++i) {
-    const Renamed& renamed = draft.renamed[i];
+  for (std::size_t i = 0; i < arrays_on_card->size(); ++i) {
+    const RenamedArray& renamed = draft.renamed[i];
     if (!renamed.bucket)
       add(naming.counted(renamed.name, coordinates), i);
     else
@@ -174,9 +174,9 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
   for (const auto& draft : drafts)
     for (const auto& [name, array] : draft->names) {
       all_.push_back(name);
-      const auto& why = (*draft->holding)[array].refusal;
+      const auto& why = (*draft->arrays_on_card)[array].refusal;
       if (why) refused_.insert(name);
-      const InternedText stored = (*draft->holding)[array].name;
+      const InternedText stored = (*draft->arrays_on_card)[array].name;
       if (keep && !keep(name) && by_name.count(name) == 0) continue;
       if (why) throw Error(*why).within(layout.files.place(layout.mesh, draft->position, stored)).of_parameter(name);
       const auto [found, is_new] = by_name.emplace(name, Logical{name, stored, std::nullopt, 0});
@@ -191,7 +191,7 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
   for (const auto& [name, logical] : by_name) logical_.push_back(logical);
   by_name.clear();
   for (const auto& draft : drafts) {
-    Table table{draft->holding, std::vector<std::int64_t>(logical_.size(), -1)};
+    Table table{draft->arrays_on_card, std::vector<std::int64_t>(logical_.size(), -1)};
     for (const auto& [name, array] : draft->names)
       if (const auto found = find(name)) table.array_of[*found] = static_cast<std::int64_t>(array);
     tables_.push_back(std::move(table));
@@ -221,7 +221,7 @@ std::optional<std::size_t> SourceNames::find(const std::string& name) const {
 const StoredArray* SourceNames::at(std::size_t logical, Position position) const {
   const Table& table = tables_[table_of_[position]];
   const std::int64_t array = table.array_of[logical];
-  return array < 0 ? nullptr : &(*table.holding)[static_cast<std::size_t>(array)];
+  return array < 0 ? nullptr : &(*table.arrays_on_card)[static_cast<std::size_t>(array)];
 }
 
 }  // namespace ckpt

@@ -28,7 +28,7 @@ class SourceNames {
 
   /// Throws input for two stored arrays that become one parameter, showing both, and for an index that no name has.
   /// Sets in `naming` how far the layout's entries of `indices` count.
-  SourceNames(const Layout& layout, Naming& naming, const std::vector<Holding>& files, const Keep& keep);
+  SourceNames(const Layout& layout, Naming& naming, const std::vector<CardArrays>& files, const Keep& keep);
 
   /// Returns the kept names, in order: the parameters of the placement to come.
   const std::vector<Logical>& logical() const noexcept { return logical_; }
@@ -52,24 +52,24 @@ class SourceNames {
  private:
   /// What one file's declarations mean on cards with the same counted coordinates: array → logical name.
   struct Table {
-    Holding holding;
+    CardArrays arrays_on_card;
     std::vector<std::int64_t> array_of;  // by kept logical name: index into *holding, or -1
   };
   /// A stored array's name after `rename`, and its bucket on its card, if it is one.
-  struct Renamed {
+  struct RenamedArray {
     InternedText name;
     std::optional<std::uint32_t> bucket;
   };
   /// A table before the logical names have their final numbers.
   struct Draft {
-    Holding holding;
+    CardArrays arrays_on_card;
     Position position;                                        // the first with these names
-    std::vector<Renamed> renamed;                             // by array of the holding
+    std::vector<RenamedArray> renamed;                        // by array of the holding
     std::vector<std::pair<InternedText, std::size_t>> names;  // logical name, array
   };
 
   std::optional<std::uint32_t> bucket_of(const Layout& layout, const std::string& name, Position position) const;
-  Draft draft(const Layout& layout, const Naming& naming, const Holding& holding, Position position);
+  Draft draft(const Layout& layout, const Naming& naming, const CardArrays& arrays_on_card, Position position);
   void count(const Layout& layout, Naming& naming, const std::vector<std::unique_ptr<Draft>>& drafts);
   void name(const Layout& layout, const Naming& naming, Draft& draft) const;
   InternedText renamed_once(const Layout& layout, const Naming& naming, InternedText stored);

@@ -39,8 +39,7 @@ bool is_suspect(const Placement& placement, ParameterId matrix, ParameterId bias
 
 /// Returns "; if the bias is right, 'o.weight' is [8, 8]: dim 1 over tp=2 would fit", or an empty text if nothing would
 /// fit.
-std::string hypothesis(const Placement& placement, ParameterId wrong, const Extents& fitting,
-                       const std::string& right) {
+std::string hypothesis(const Placement& placement, ParameterId wrong, const Shape& fitting, const std::string& right) {
   const std::string fit = explain_logical_shape(placement, wrong, fitting);
   if (fit.empty()) return "";
   return "; if the " + right + " is right, '" + placement.tensors()[wrong].name + "' is " + to_string(fitting) + ": " +
@@ -60,18 +59,18 @@ std::string describe(const Placement& placement, const NameGroup& group) {
                      ": one of the two is cut wrong";
   const bool is_rows_first = weight.name.ends_with("weight");
   const std::uint64_t length = bias.shape[0];
-  const std::uint64_t elements = volume(weight.shape);
+  const std::uint64_t elements = numel(weight.shape);
   if (length != 0 && elements % length == 0) {
-    const Extents fitting = is_rows_first ? Extents{length, elements / length} : Extents{elements / length, length};
+    const Shape fitting = is_rows_first ? Shape{length, elements / length} : Shape{elements / length, length};
     text += hypothesis(placement, matrix, fitting, "bias");
   }
-  const Extents fitting{weight.shape[is_rows_first ? 0 : 1]};
+  const Shape fitting{weight.shape[is_rows_first ? 0 : 1]};
   return text + hypothesis(placement, *placement.find(name), fitting, "matrix");
 }
 
 }  // namespace
 
-std::vector<std::string> unlike_biases(const Placement& placement) {
+std::vector<std::string> bias_shape_warnings(const Placement& placement) {
   std::vector<std::string> names;
   for (ParameterId bias = 0; bias < placement.tensors().size(); ++bias)
     if (const auto matrix = matrix_of(placement, placement.tensors()[bias].name);

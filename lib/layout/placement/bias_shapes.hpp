@@ -11,6 +11,6 @@ namespace ckpt {
 /// a warning for each kind of matrix that does not, if the bias is as long as one card's part of the matrix along a
 /// split dimension, or if one card's part of a split bias is as long as the whole matrix. Then one of the two is split
 /// along the wrong dimension, although both fit the stored shapes.
-std::vector<std::string> unlike_biases(const Placement& placement);
+std::vector<std::string> bias_shape_warnings(const Placement& placement);
 
 }  // namespace ckpt

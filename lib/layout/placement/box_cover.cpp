@@ -23,21 +23,21 @@ std::uint64_t middle(Interval interval) {
 
 }  // namespace
 
-BoxCover::BoxCover(const Boxes& boxes, const Extents& shape, const Mesh& mesh) {
+BoxCover::BoxCover(const Boxes& boxes, const Shape& shape, const Mesh& mesh) {
   collect(boxes, mesh);
   check_within(shape, mesh);
   if (solid_ > 0) build(0, solid_);
   for (std::uint32_t number = 0; number < boxes_.size(); ++number) {
     const auto& holders = boxes_[number].holders;
-    for (std::uint32_t copy = 0; copy < holders.size(); ++copy) held_[holders[copy]] = {number, copy};
+    for (std::uint32_t copy = 0; copy < holders.size(); ++copy) by_position_[holders[copy]] = {number, copy};
     if (holders.size() > boxes_[most_held_].holders.size()) most_held_ = number;
   }
   check_no_overlap(mesh);
   check_no_gap(shape);
 }
 
-Extents BoxCover::reach(const Boxes& boxes) {
-  Extents shape(boxes.begin()->second.rank());
+Shape BoxCover::reach(const Boxes& boxes) {
+  Shape shape(boxes.begin()->second.rank());
   for (const auto& [card, box] : boxes)
     for (std::size_t d = 0; d < shape.size(); ++d) shape[d] = std::max(shape[d], box.hi[d]);
   return shape;
@@ -70,7 +70,7 @@ void BoxCover::collect(const Boxes& boxes, const Mesh& mesh) {
 /// Splits the remaining boxes at the middle of the dimension in which they are spread furthest.
 void BoxCover::build(std::uint32_t first, std::uint32_t last) {
   Box around = boxes_[first].box;
-  Box centres{Extents(around.rank()), Extents(around.rank())};
+  Box centres{Shape(around.rank()), Shape(around.rank())};
   for (std::size_t d = 0; d < around.rank(); ++d) {
     Interval spread{middle(around[d]), middle(around[d])};
     for (std::uint32_t i = first; i < last; ++i) {
@@ -94,9 +94,9 @@ void BoxCover::build(std::uint32_t first, std::uint32_t last) {
   build(half, last);
 }
 
-const BoxCover::Held* BoxCover::held(std::uint64_t position) const noexcept {
-  const auto found = held_.find(position);
-  return found == held_.end() ? nullptr : &found->second;
+const BoxCover::CardBox* BoxCover::held(std::uint64_t position) const noexcept {
+  const auto found = by_position_.find(position);
+  return found == by_position_.end() ? nullptr : &found->second;
 }
 
 bool BoxCover::meets(const Box& a, const Box& b) noexcept {
@@ -109,7 +109,7 @@ std::string BoxCover::name(std::size_t number, const Mesh& mesh) const {
   return to_string(boxes_[number].box) + " of card " + std::to_string(mesh.card(boxes_[number].holders.front()));
 }
 
-void BoxCover::check_within(const Extents& shape, const Mesh& mesh) const {
+void BoxCover::check_within(const Shape& shape, const Mesh& mesh) const {
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     const Box& box = boxes_[i].box;
     if (box.rank() != shape.size())
@@ -132,14 +132,14 @@ void BoxCover::check_no_overlap(const Mesh& mesh) const {
 /// Returns how many elements of a box are covered by boxes, which do not overlap.
 std::uint64_t BoxCover::covered(const Box& wanted) const {
   std::uint64_t sum = 0;
-  for_each_meeting(wanted, [&](std::size_t i) { sum += volume(intersect(boxes_[i].box, wanted)->shape()); });
+  for_each_meeting(wanted, [&](std::size_t i) { sum += numel(intersect(boxes_[i].box, wanted)->shape()); });
   return sum;
 }
 
 /// If anything is not covered, halves the tensor until the rest is a gap.
-void BoxCover::check_no_gap(const Extents& shape) const {
+void BoxCover::check_no_gap(const Shape& shape) const {
   Box gap = whole(shape);
-  std::uint64_t elements = volume(shape);
+  std::uint64_t elements = numel(shape);
   const std::uint64_t all = covered(gap);
   if (all == elements) return;
   const std::uint64_t missing = elements - all;
@@ -149,7 +149,7 @@ void BoxCover::check_no_gap(const Extents& shape) const {
       if (gap[d].size() > gap[widest].size()) widest = d;
     Box half = gap;
     half.hi[widest] = middle(gap[widest]);
-    if (covered(half) == volume(half.shape())) {
+    if (covered(half) == numel(half.shape())) {
       half.lo[widest] = half.hi[widest];
       half.hi[widest] = gap.hi[widest];
     }

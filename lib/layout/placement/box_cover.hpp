@@ -15,10 +15,10 @@ class BoxCover {
  public:
   /// Throws layout, in words for a message, if boxes overlap or do not cover the shape, or if one belongs to a card
   /// outside the mesh.
-  BoxCover(const Boxes& boxes, const Extents& shape, const Mesh& mesh);
+  BoxCover(const Boxes& boxes, const Shape& shape, const Mesh& mesh);
 
   /// Returns the shape that the boxes extend to, if nothing else determines it.
-  static Extents reach(const Boxes& boxes);
+  static Shape reach(const Boxes& boxes);
 
   /// The distinct boxes, empty ones last, and the positions that hold each, ascending.
   std::size_t size() const noexcept { return boxes_.size(); }
@@ -26,12 +26,12 @@ class BoxCover {
   const std::vector<std::uint64_t>& holders(std::size_t number) const noexcept { return boxes_[number].holders; }
 
   /// The box of a card, and the number of the box's holders before it.
-  struct Held {
+  struct CardBox {
     std::uint32_t box;
     std::uint32_t copy;
   };
   /// Returns null for a card that holds nothing.
-  const Held* held(std::uint64_t position) const noexcept;
+  const CardBox* held(std::uint64_t position) const noexcept;
 
   /// Returns a box that the most cards hold: its holders identify the tensor's copies.
   std::size_t most_held() const noexcept { return most_held_; }
@@ -57,9 +57,9 @@ class BoxCover {
 
   void collect(const Boxes& boxes, const Mesh& mesh);
   void build(std::uint32_t first, std::uint32_t last);
-  void check_within(const Extents& shape, const Mesh& mesh) const;
+  void check_within(const Shape& shape, const Mesh& mesh) const;
   void check_no_overlap(const Mesh& mesh) const;
-  void check_no_gap(const Extents& shape) const;
+  void check_no_gap(const Shape& shape) const;
   std::uint64_t covered(const Box& wanted) const;
   std::string name(std::size_t number, const Mesh& mesh) const;
 
@@ -80,7 +80,7 @@ class BoxCover {
   std::vector<Entry> boxes_;
   std::uint32_t solid_ = 0;  // number of boxes that are not empty
   std::vector<Node> nodes_;
-  std::unordered_map<std::uint64_t, Held> held_;
+  std::unordered_map<std::uint64_t, CardBox> by_position_;
   std::size_t most_held_ = 0;
 };
 

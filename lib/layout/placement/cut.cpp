@@ -77,19 +77,19 @@ DimCut::DimCut(std::uint64_t size, const CutSpec& spec)
     throw Error(Kind::layout,
                 std::to_string(size) + " elements where the layout's sizes add up to " + std::to_string(*declared));
   if (spec.parts) {
-    lay_parts(*spec.parts);
+    add_parts(*spec.parts);
     return;
   }
   if (spec.pad)
-    lay_padding(*spec.pad);
+    add_padding(*spec.pad);
   else if (!spec.sizes.empty())
-    lay_sizes(spec.sizes);
+    add_sizes(spec.sizes);
   else
     check_divides(size);
   add_part(0, size, 1);
 }
 
-void DimCut::lay_sizes(const std::vector<std::uint64_t>& sizes) {
+void DimCut::add_sizes(const std::vector<std::uint64_t>& sizes) {
   starts_.resize(sizes.size() + 1, 0);
   std::partial_sum(sizes.begin(), sizes.end(), starts_.begin() + 1);
 }
@@ -111,7 +111,7 @@ void DimCut::add_part(std::uint64_t start, std::uint64_t size, std::uint64_t cou
     runs_.push_back({start, size, count});
 }
 
-void DimCut::lay_parts(const Parts& parts) {
+void DimCut::add_parts(const Parts& parts) {
   is_sum_of_parts_ = !parts.sizes.empty();
   if (parts.sizes.empty()) {
     if (size_ % parts.count != 0)
@@ -138,7 +138,7 @@ void DimCut::lay_parts(const Parts& parts) {
       bases_[r * pieces_ + p] = base(r - 1, p) + runs_[r - 1].count * interval(runs_[r - 1].size, p).size();
 }
 
-void DimCut::lay_padding(const Pad& pad) {
+void DimCut::add_padding(const Pad& pad) {
   is_padded_ = true;
   padded_ = checked_mul(ceil_div(size_, checked_mul(pieces_, pad.multiple_of, "the padding")), pad.multiple_of,
                         "the padding");
@@ -165,7 +165,7 @@ Interval DimCut::interval(std::uint64_t size, std::uint64_t piece) const noexcep
   return {lo, lo + size};
 }
 
-DimCut::Found DimCut::find(std::uint64_t size, std::uint64_t at) const noexcept {
+DimCut::PieceInterval DimCut::find(std::uint64_t size, std::uint64_t at) const noexcept {
   if (is_padded_) return {at / padded_, interval(size, at / padded_)};
   if (!starts_.empty()) {
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), at);  // never returns an empty piece

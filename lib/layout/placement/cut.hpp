@@ -87,7 +87,7 @@ class DimCut {
         if (start >= logical.hi) return;
         std::uint64_t at = std::max(logical.lo, start) - start;
         while (at < run.size && start + at < logical.hi) {
-          const Found found = find(run.size, at);
+          const PieceInterval found = find(run.size, at);
           visit(Span{{start + found.interval.lo, start + found.interval.hi},
                      base(r, found.piece) + part * found.interval.size(),
                      static_cast<std::uint32_t>(found.piece),
@@ -105,22 +105,22 @@ class DimCut {
     std::uint64_t size;   ///< size of each part, above 0
     std::uint64_t count;
   };
-  struct Found {
+  struct PieceInterval {
     std::uint64_t piece;
     Interval interval;
   };
 
-  void lay_parts(const Parts& parts);
-  void lay_sizes(const std::vector<std::uint64_t>& sizes);
+  void add_parts(const Parts& parts);
+  void add_sizes(const std::vector<std::uint64_t>& sizes);
   void add_part(std::uint64_t start, std::uint64_t size, std::uint64_t count);
-  void lay_padding(const Pad& pad);
+  void add_padding(const Pad& pad);
   void check_divides(std::uint64_t size) const;
   std::size_t first_stored(std::uint64_t piece, std::uint64_t stored) const noexcept;
   std::size_t first_meeting(std::uint64_t logical) const noexcept;
   /// Returns what a piece holds of a part of `size` elements, relative to the part's start.
   Interval interval(std::uint64_t size, std::uint64_t piece) const noexcept;
   /// Returns the piece that holds an element of such a part, and everything that it holds of the part.
-  Found find(std::uint64_t size, std::uint64_t at) const noexcept;
+  PieceInterval find(std::uint64_t size, std::uint64_t at) const noexcept;
   /// Returns where a piece stores its share of a run's first part.
   std::uint64_t base(std::size_t run, std::uint64_t piece) const noexcept {
     return bases_.empty() ? 0 : bases_[run * pieces_ + piece];

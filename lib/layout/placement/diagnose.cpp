@@ -20,7 +20,7 @@ bool gives(std::uint64_t size, const std::vector<std::uint64_t>& counts, Uneven 
 
 }  // namespace
 
-std::string explain_extents(const std::vector<std::uint64_t>& found, const CutSpec& spec) {
+std::string explain_piece_sizes(const std::vector<std::uint64_t>& found, const CutSpec& spec) {
   const std::uint64_t total = std::accumulate(found.begin(), found.end(), std::uint64_t{0});
   const bool is_even = std::adjacent_find(found.begin(), found.end(), std::not_equal_to<>()) == found.end();
   if (!is_even && spec.sizes.empty() && !spec.parts && !spec.pad)  // equal pieces fit any value of "uneven"
@@ -36,10 +36,10 @@ std::string explain_extents(const std::vector<std::uint64_t>& found, const CutSp
   return "";
 }
 
-std::string explain_shape(const Extents& found, const Extents& expected, const Extents& logical,
+std::string explain_shape(const Shape& found, const Shape& expected, const Shape& logical,
                           const std::vector<CutSpec>& dims, const std::vector<std::string>& axis_names) {
   if (found.size() == expected.size() && found.size() > 1 && !(found == expected)) {
-    Extents reversed = found;
+    Shape reversed = found;
     std::reverse(reversed.begin(), reversed.end());
     if (reversed == expected) return "is it stored transposed (\"permute\")?";
   }

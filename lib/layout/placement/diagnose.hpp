@@ -12,11 +12,11 @@ namespace ckpt {
 
 /// Explains the extents found in the pieces of one dimension, if the layout's cut does not: another way of cutting,
 /// padding, parts along another dimension. Returns a question for the end of an error message, or nothing.
-std::string explain_extents(const std::vector<std::uint64_t>& found, const CutSpec& spec);
+std::string explain_piece_sizes(const std::vector<std::uint64_t>& found, const CutSpec& spec);
 
 /// Explains one stored shape that differs from the expected one: a transposed weight, an axis of another size. Returns
 /// a question for the end of an error message, or nothing.
-std::string explain_shape(const Extents& found, const Extents& expected, const Extents& logical,
+std::string explain_shape(const Shape& found, const Shape& expected, const Shape& logical,
                           const std::vector<CutSpec>& dims, const std::vector<std::string>& axis_names);
 
 /// Explains a card's piece of a bucket whose length does not follow from its members and padding: how the layout

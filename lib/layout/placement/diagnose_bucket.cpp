@@ -9,7 +9,7 @@ namespace ckpt {
 namespace {
 
 const Bucket& description(const Placement& placement, ArrayId array) {
-  return placement.layout().buckets[*placement.spreads()[placement.arrays()[array].members.front()].bucket];
+  return placement.layout().buckets[*placement.shardings()[placement.arrays()[array].members.front()].bucket];
 }
 
 /// Describes the padding in the layout's words.
@@ -41,10 +41,10 @@ std::string describe_bucket(const Placement& placement, ArrayId array, Position 
 
 /// Returns the number of a member's elements before the bucket is cut.
 std::uint64_t length_of(const Placement& placement, ParameterId member, Position position) {
-  const Spread& spread = placement.spreads()[member];
+  const Sharding& sharding = placement.shardings()[member];
   std::uint64_t length = 1;
-  for (std::size_t d = 0; d < spread.cuts.size(); ++d)
-    length *= spread.cuts[d]->extent(placement.mesh().combination_at(spread.axes[d], position));
+  for (std::size_t d = 0; d < sharding.cuts.size(); ++d)
+    length *= sharding.cuts[d]->extent(placement.mesh().combination_at(sharding.axes[d], position));
   return length;
 }
 

@@ -25,24 +25,25 @@ bool is_same(const DType& a, const DType& b) {
 }
 
 /// Records a name that only one side has, unless it is excused.
-void add_lone(LoneNames& names, const PatternIndex& excuses, const std::string& name) {
-  bool is_excused = false;
-  for (auto found = excuses.first(name); found; found = excuses.first(name, *found + 1))
-    is_excused = names.is_used[*found] = true;
-  if (!is_excused) names.unexcused.push_back(name);
+void add_unmatched(UnmatchedNames& names, const PatternIndex& allowances, const std::string& name) {
+  bool is_allowed = false;
+  for (auto found = allowances.first(name); found; found = allowances.first(name, *found + 1))
+    is_allowed = names.is_used[*found] = true;
+  if (!is_allowed) names.not_allowed.push_back(name);
 }
 
 /// Warns about excuses that no side needed. `what`: "missing".
-void add_idle(const std::vector<Pattern>& excuses, const std::vector<const LoneNames*>& sides, const std::string& what,
-              std::vector<std::string>& warnings) {
+void add_idle(const std::vector<Pattern>& allowances, const std::vector<const UnmatchedNames*>& sides,
+              const std::string& what, std::vector<std::string>& warnings) {
   std::vector<std::string> names;
-  for (const LoneNames* side : sides) names.insert(names.end(), side->unexcused.begin(), side->unexcused.end());
+  for (const UnmatchedNames* side : sides)
+    names.insert(names.end(), side->not_allowed.begin(), side->not_allowed.end());
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  for (std::size_t i = 0; i < excuses.size(); ++i) {
-    if (std::any_of(sides.begin(), sides.end(), [&](const LoneNames* side) { return side->is_used[i]; })) continue;
-    const auto near = nearest(excuses[i].text(), names);
-    warnings.push_back("'" + excuses[i].text() + "' excuses nothing: no name that is " + what + " matches" +
+  for (std::size_t i = 0; i < allowances.size(); ++i) {
+    if (std::any_of(sides.begin(), sides.end(), [&](const UnmatchedNames* side) { return side->is_used[i]; })) continue;
+    const auto near = nearest(allowances[i].text(), names);
+    warnings.push_back("'" + allowances[i].text() + "' excuses nothing: no name that is " + what + " matches" +
                        (near.empty() ? "" : "; nearest names: " + join(near)));
   }
 }
@@ -56,7 +57,7 @@ class GroupedLines {
     std::vector<std::pair<std::string, std::string>> lines;  // the first name, and the line
     for (auto& [text, names] : names_of_) {
       std::sort(names.begin(), names.end(), natural_less);
-      for (const Kin& kin : with_state(group_names(names)))
+      for (const ParameterGroup& kin : with_state(group_names(names)))
         lines.emplace_back(kin.first, join(kin.patterns) +
                                           (kin.names == 1 ? "" : " (" + std::to_string(kin.names) + " parameters)") +
                                           ": " + text);
@@ -70,24 +71,24 @@ class GroupedLines {
 
  private:
   /// Parameters of one pattern, with their state.
-  struct Kin {
+  struct ParameterGroup {
     std::string first;  ///< name
     std::vector<std::string> patterns;
     std::size_t names = 0;
   };
 
-  static std::vector<Kin> with_state(const std::vector<NameGroup>& groups) {
+  static std::vector<ParameterGroup> with_state(const std::vector<NameGroup>& groups) {
     std::set<std::string> all;
     for (const NameGroup& group : groups) all.insert(group.pattern);
     std::map<std::string, std::size_t> number_of;
-    std::vector<Kin> result;
+    std::vector<ParameterGroup> result;
     for (const NameGroup& group : groups) {
       std::string own = group.pattern;  // the parameter's own, which may itself be another's state
       while (const auto affix = affix_of(own, [&](const std::string& name) { return all.contains(name); }))
         own = *affix->without(own);
       const auto [known, is_new] = number_of.try_emplace(own, result.size());
       if (is_new) result.push_back({group.names.front(), {}, 0});
-      Kin& kin = result[known->second];
+      ParameterGroup& kin = result[known->second];
       kin.patterns.insert(group.pattern == own ? kin.patterns.begin() : kin.patterns.end(), group.pattern);
       kin.names += group.names.size();
     }
@@ -111,8 +112,8 @@ bool is_near(const std::string& a, const std::string& b) {
 }
 
 /// Adds a line for each pattern of names that only one side has, with the nearest names of the other side.
-void describe_lone(std::vector<std::string> names, const std::vector<std::string>& others, const std::string& text,
-                   std::vector<std::string>& lines) {
+void describe_unmatched(std::vector<std::string> names, const std::vector<std::string>& others, const std::string& text,
+                        std::vector<std::string>& lines) {
   std::sort(names.begin(), names.end(), natural_less);
   std::size_t searched = 0;
   for (const NameGroup& group : group_names(names)) {
@@ -137,9 +138,9 @@ std::vector<std::string> without(const std::vector<std::string>& names, const st
 }
 
 /// Describes the names that only one side has. Names that differ by one common prefix share a line.
-void describe_lone(const std::vector<std::string>& common, Deviations& result) {
-  std::vector<std::string> missing = result.missing.unexcused;
-  std::vector<std::string> extra = result.extra.unexcused;
+void describe_unmatched(const std::vector<std::string>& common, Deviations& result) {
+  std::vector<std::string> missing = result.missing.not_allowed;
+  std::vector<std::string> extra = result.extra.not_allowed;
   if (const auto change = prefix_change(extra, missing, common)) {
     std::set<std::string> renamed;
     std::set<std::string> wanted;
@@ -153,38 +154,38 @@ void describe_lone(const std::vector<std::string>& common, Deviations& result) {
                            change->text());
     result.renames = change->renames;
   }
-  describe_lone(missing, extra, "missing, " + result.reference + " has it", result.lines);
-  describe_lone(extra, missing, "not in " + result.reference, result.lines);
+  describe_unmatched(missing, extra, "missing, " + result.reference + " has it", result.lines);
+  describe_unmatched(extra, missing, "not in " + result.reference, result.lines);
 }
 
 }  // namespace
 
 Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
-                      const std::string& reference, const Excuses& excuses, const ShapeHint& hint) {
+                      const std::string& reference, const Allowances& allowances, const ShapeHint& hint) {
   Deviations result;
   result.reference = reference;
   GroupedLines unequal;
-  const PatternIndex may_be_missing = PatternIndex::of(excuses.missing);
-  const PatternIndex may_be_extra = PatternIndex::of(excuses.extra);
-  result.missing.is_used.resize(excuses.missing.size(), false);
-  result.extra.is_used.resize(excuses.extra.size(), false);
+  const PatternIndex may_be_missing = PatternIndex::of(allowances.missing);
+  const PatternIndex may_be_extra = PatternIndex::of(allowances.extra);
+  result.missing.is_used.resize(allowances.missing.size(), false);
+  result.extra.is_used.resize(allowances.extra.size(), false);
   std::vector<std::string> common;
   std::size_t f = 0;
   std::size_t e = 0;
   while (f < found.size() || e < expected.size()) {
     if (e == expected.size() || (f < found.size() && found[f].name < expected[e].name)) {
-      add_lone(result.extra, may_be_extra, found[f++].name);
+      add_unmatched(result.extra, may_be_extra, found[f++].name);
       continue;
     }
     if (f == found.size() || expected[e].name < found[f].name) {
-      add_lone(result.missing, may_be_missing, expected[e++].name);
+      add_unmatched(result.missing, may_be_missing, expected[e++].name);
       continue;
     }
     const Tensor& mine = found[f];
     common.push_back(mine.name);
     const Tensor& theirs = expected[e++];
     const bool is_shape = mine.shape == theirs.shape;
-    const bool is_dtype = excuses.any_dtype || is_same(mine.dtype, theirs.dtype);
+    const bool is_dtype = allowances.any_dtype || is_same(mine.dtype, theirs.dtype);
     if (!is_shape) {
       const std::string fit = hint(f, theirs.shape);
       unequal.add(mine.name, to_string(mine.shape) + ", " + reference + " has " + to_string(theirs.shape) +
@@ -195,8 +196,8 @@ Deviations deviations(const std::vector<Tensor>& found, const std::vector<Tensor
     ++f;
   }
   result.lines = unequal.take();
-  describe_lone(common, result);
-  result.tensors += result.missing.unexcused.size() + result.extra.unexcused.size();
+  describe_unmatched(common, result);
+  result.tensors += result.missing.not_allowed.size() + result.extra.not_allowed.size();
   return result;
 }
 
@@ -206,16 +207,16 @@ std::string Deviations::outcome() const {
          (is_one ? "it" : "them");
 }
 
-std::vector<std::string> idle_excuses(const Excuses& excuses, const std::vector<const Deviations*>& all) {
-  std::vector<const LoneNames*> missing;
-  std::vector<const LoneNames*> extra;
+std::vector<std::string> unused_allowances(const Allowances& allowances, const std::vector<const Deviations*>& all) {
+  std::vector<const UnmatchedNames*> missing;
+  std::vector<const UnmatchedNames*> extra;
   for (const Deviations* each : all) {
     missing.push_back(&each->missing);
     extra.push_back(&each->extra);
   }
   std::vector<std::string> warnings;
-  add_idle(excuses.missing, missing, "missing", warnings);
-  add_idle(excuses.extra, extra, "not in " + all.front()->reference, warnings);
+  add_idle(allowances.missing, missing, "missing", warnings);
+  add_idle(allowances.extra, extra, "not in " + all.front()->reference, warnings);
   return warnings;
 }
 

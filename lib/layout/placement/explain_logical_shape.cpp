@@ -19,7 +19,7 @@ constexpr std::size_t most_axes = 12;  // all their subsets are tried
 class Cuttings {
  public:
   /// `order`: the axes, with those to propose first in front.
-  Cuttings(const Mesh& mesh, std::vector<Axis> order, const Extents& local, const Extents& logical)
+  Cuttings(const Mesh& mesh, std::vector<Axis> order, const Shape& local, const Shape& logical)
       : mesh_(mesh), order_(std::move(order)), used_(mesh.axes.size()) {
     for (std::size_t d = 0; d < local.size(); ++d) {
       if (local[d] == logical[d]) continue;
@@ -89,8 +89,8 @@ class Cuttings {
 /// hold copies.
 std::vector<Axis> likeliest_first(const Placement& placement) {
   std::vector<bool> splits(placement.mesh().axes.size());
-  for (ParameterId parameter = 0; parameter < placement.spreads().size(); ++parameter)
-    for (const auto& of_dim : placement.spreads()[parameter].axes)
+  for (ParameterId parameter = 0; parameter < placement.shardings().size(); ++parameter)
+    for (const auto& of_dim : placement.shardings()[parameter].axes)
       for (const Axis axis : of_dim) splits[axis] = true;
   std::vector<Axis> order(splits.size());
   std::iota(order.begin(), order.end(), Axis{0});
@@ -104,12 +104,12 @@ std::string either(const std::vector<std::string>& words) {
   return text;
 }
 
-bool is_reversed(const Extents& a, const Extents& b) {
+bool is_reversed(const Shape& a, const Shape& b) {
   return a.size() > 1 && std::equal(a.begin(), a.end(), std::make_reverse_iterator(b.end()));
 }
 
 /// Returns the only dimension in which `found` is larger, if all others are equal; otherwise nothing.
-std::optional<std::size_t> longer_dim(const Extents& found, const Extents& expected) {
+std::optional<std::size_t> longer_dim(const Shape& found, const Shape& expected) {
   std::optional<std::size_t> longer;
   for (std::size_t d = 0; d < found.size(); ++d) {
     if (found[d] == expected[d]) continue;
@@ -121,24 +121,24 @@ std::optional<std::size_t> longer_dim(const Extents& found, const Extents& expec
 
 }  // namespace
 
-std::optional<Extents> local_shape_of(const Placement& placement, ParameterId parameter) {
-  const Spread& spread = placement.spreads()[parameter];
+std::optional<Shape> local_shape_of(const Placement& placement, ParameterId parameter) {
+  const Sharding& spread = placement.shardings()[parameter];
   if (spread.bucket || spread.flat || spread.boxes || placement.tensors()[parameter].verbatim) return std::nullopt;
-  const Extents stored = placement.stored_shape(placement.array_of(parameter), placement.first_base(parameter));
-  Extents local(stored.size());
+  const Shape stored = placement.stored_shape(placement.array_of(parameter), placement.first_base(parameter));
+  Shape local(stored.size());
   for (std::size_t i = 0; i < stored.size(); ++i) local[spread.permute[i]] = stored[i];
   return local;
 }
 
-std::string explain_logical_shape(const Placement& placement, ParameterId parameter, const Extents& expected) {
+std::string explain_logical_shape(const Placement& placement, ParameterId parameter, const Shape& expected) {
   const auto local = local_shape_of(placement, parameter);
-  const Extents& found = placement.tensors()[parameter].shape;
+  const Shape& found = placement.tensors()[parameter].shape;
   if (!local || local->size() != expected.size() || placement.mesh().axes.size() > most_axes) return "";
   if (*local == expected) return "not split it would fit";
   if (const Cuttings cuttings(placement.mesh(), likeliest_first(placement), *local, expected); !cuttings.fits().empty())
     return either(cuttings.fits()) + " would fit";
   if (is_reversed(found, expected)) return "with its dimensions in the other order (\"permute\") it would fit";
-  if (const auto dim = longer_dim(found, expected); dim && !placement.spreads()[parameter].axes[*dim].empty())
+  if (const auto dim = longer_dim(found, expected); dim && !placement.shardings()[parameter].axes[*dim].empty())
     return "is dim " + std::to_string(*dim) + " padded (\"pad\" with \"size\": " + std::to_string(expected[*dim]) +
            ")?";
   return "";

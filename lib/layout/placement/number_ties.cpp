@@ -66,7 +66,7 @@ bool is_scale_word(std::string_view leaf) {
 }
 
 /// Returns whether a name is one that only such tensors have.
-bool is_plain_spoken(const std::string& name, std::string_view leaf) {
+bool is_unambiguous(const std::string& name, std::string_view leaf) {
   constexpr std::array<std::string_view, 17> parts{
       "scale_inv",    "scale_fwd",    "scale_bwd", "weight_scale", "input_scale", "output_scale",
       "global_scale", "qzeros",       "absmax",    "quant_map",    "qmap",        "quant_state",
@@ -129,7 +129,7 @@ class Ties {
     const bool is_table = is_table_word(leaf);
     if (is_table || is_scale_word(leaf)) {
       std::string codes = codes_for(tensor.name, leaf);
-      if (!codes.empty() || is_plain_spoken(tensor.name, leaf) || (is_of_attention(leaf) && !codes_.empty()))
+      if (!codes.empty() || is_unambiguous(tensor.name, leaf) || (is_of_attention(leaf) && !codes_.empty()))
         return NumberTie{is_table ? Role::table : Role::scale, std::move(codes)};
     }
     if (tensor.dtype.name == "f8_e8m0") return NumberTie{Role::scale, codes_for(tensor.name, leaf)};

@@ -13,7 +13,7 @@ std::optional<ParameterId> Placement::find(const std::string& name) const {
 }
 
 bool Placement::holds(Position position, ArrayId array) const {
-  if (const auto& boxes = spreads_[arrays_[array].members.front()].boxes) return boxes->held(position) != nullptr;
+  if (const auto& boxes = shardings_[arrays_[array].members.front()].boxes) return boxes->held(position) != nullptr;
   const At& at = arrays_[array].at;
   return std::all_of(at.begin(), at.end(), [&](const auto& entry) {
     return std::binary_search(entry.second.begin(), entry.second.end(), mesh().coordinate(position, entry.first));
@@ -21,59 +21,59 @@ bool Placement::holds(Position position, ArrayId array) const {
 }
 
 std::optional<Axis> Placement::flat_axis(ParameterId parameter) const {
-  const Spread& spread = spreads_[parameter];
-  if (spread.bucket) return buckets_[*spread.bucket].axis;
-  if (spread.flat) return spread.flat->axis;
+  const Sharding& sharding = shardings_[parameter];
+  if (sharding.bucket) return buckets_[*sharding.bucket].axis;
+  if (sharding.flat) return sharding.flat->axis;
   return std::nullopt;
 }
 
 std::uint64_t Placement::piece(ParameterId parameter, std::size_t dim, Position position) const {
-  return mesh().combination_at(spreads_[parameter].axes[dim], position);
+  return mesh().combination_at(shardings_[parameter].axes[dim], position);
 }
 
 Position Placement::position_of_piece(ParameterId parameter, std::size_t dim, std::uint64_t piece) const {
-  return mesh().position_of_combination(spreads_[parameter].axes[dim], piece);
+  return mesh().position_of_combination(shardings_[parameter].axes[dim], piece);
 }
 
 const Box& Placement::box_on(ParameterId parameter, Position position) const {
-  const BoxCover& boxes = *spreads_[parameter].boxes;
+  const BoxCover& boxes = *shardings_[parameter].boxes;
   return boxes.box(boxes.held(position)->box);
 }
 
-Extents Placement::local_shape(ParameterId parameter, Position position) const {
-  const Spread& spread = spreads_[parameter];
-  Extents shape(spread.cuts.size());
+Shape Placement::local_shape(ParameterId parameter, Position position) const {
+  const Sharding& sharding = shardings_[parameter];
+  Shape shape(sharding.cuts.size());
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    const std::size_t dim = spread.permute[i];
-    shape[i] = spread.boxes ? box_on(parameter, position)[dim].size()
-                            : spread.cuts[dim]->extent(piece(parameter, dim, position));
+    const std::size_t dim = sharding.permute[i];
+    shape[i] = sharding.boxes ? box_on(parameter, position)[dim].size()
+                              : sharding.cuts[dim]->extent(piece(parameter, dim, position));
   }
   return shape;
 }
 
-const Placement::BucketPlace::Laid& Placement::laid(const BucketPlace& bucket, Position position) const {
-  return bucket.laid[mesh().combination_at(bucket.axes, position)];
+const Placement::BucketPlace::MemberOffsets& Placement::offsets(const BucketPlace& bucket, Position position) const {
+  return bucket.offsets[mesh().combination_at(bucket.axes, position)];
 }
 
-Placement::Slice Placement::slice(ParameterId parameter, Position position, const Extents& local) const {
-  const Spread& spread = spreads_[parameter];
-  if (spread.bucket) {
-    const auto& where = laid(buckets_[*spread.bucket], position);
-    if (!spread.flat) return {where.bases[spread.member], where.each, 0};
-    return {0, flat_piece(parameter, local), where.bases[spread.member]};
+Placement::Slice Placement::slice(ParameterId parameter, Position position, const Shape& local) const {
+  const Sharding& sharding = shardings_[parameter];
+  if (sharding.bucket) {
+    const auto& where = offsets(buckets_[*sharding.bucket], position);
+    if (!sharding.flat) return {where.bases[sharding.member], where.each, 0};
+    return {0, flat_piece(parameter, local), where.bases[sharding.member]};
   }
   return {0, flat_piece(parameter, local), 0};
 }
 
 /// Returns the number of elements that a card stores of a local array that is flattened, padded and cut.
-std::uint64_t Placement::flat_piece(ParameterId parameter, const Extents& local) const {
-  const Flat& flat = *spreads_[parameter].flat;
+std::uint64_t Placement::flat_piece(ParameterId parameter, const Shape& local) const {
+  const Flat& flat = *shardings_[parameter].flat;
   const std::uint64_t k = mesh().shape[flat.axis];
   const std::uint64_t step = checked_mul(k, flat.multiple_of, "the padding of a flat");
-  return round_up(volume(local), step, "a flat's length") / k;
+  return round_up(numel(local), step, "a flat's length") / k;
 }
 
-std::uint64_t Placement::stored_length(const BucketPlace& bucket, const BucketPlace::Laid& where,
+std::uint64_t Placement::stored_length(const BucketPlace& bucket, const BucketPlace::MemberOffsets& where,
                                        std::uint64_t card) const {
   if (!bucket.last_is_short) return where.each;
   const std::uint64_t start = card * where.each;
@@ -82,28 +82,28 @@ std::uint64_t Placement::stored_length(const BucketPlace& bucket, const BucketPl
 
 Placement::BucketSizes Placement::bucket_sizes(ArrayId array, Position position) const {
   const auto& members = arrays_[array].members;
-  const BucketPlace& bucket = buckets_[*spreads_[members.front()].bucket];
-  const auto& where = laid(bucket, position);
+  const BucketPlace& bucket = buckets_[*shardings_[members.front()].bucket];
+  const auto& where = offsets(bucket, position);
   const std::uint64_t k = mesh().shape[bucket.axis];
   BucketSizes sizes{0, where.end, k * where.each, bucket.last_is_short ? where.end : k * where.each, bucket.is_flat};
-  for (const ParameterId parameter : members) sizes.members += volume(local_shape(parameter, position));
+  for (const ParameterId parameter : members) sizes.members += numel(local_shape(parameter, position));
   return sizes;
 }
 
-Extents Placement::stored_shape(ArrayId array, Position position) const {
+Shape Placement::stored_shape(ArrayId array, Position position) const {
   const ParameterId parameter = arrays_[array].members.front();
   if (arrays_[array].verbatim) return tensors_[parameter].shape;
-  if (const auto number = spreads_[parameter].bucket) {
+  if (const auto number = shardings_[parameter].bucket) {
     const BucketPlace& bucket = buckets_[*number];
-    return Extents{stored_length(bucket, laid(bucket, position), mesh().coordinate(position, bucket.axis))};
+    return Shape{stored_length(bucket, offsets(bucket, position), mesh().coordinate(position, bucket.axis))};
   }
-  const Extents local = local_shape(parameter, position);
-  return spreads_[parameter].flat ? Extents{flat_piece(parameter, local)} : local;
+  const Shape local = local_shape(parameter, position);
+  return shardings_[parameter].flat ? Shape{flat_piece(parameter, local)} : local;
 }
 
 std::uint64_t Placement::stored_bytes(ArrayId array, Position position) const {
   if (arrays_[array].verbatim || !holds(position, array)) return 0;
-  return volume(stored_shape(array, position)) * arrays_[array].dtype.size;
+  return numel(stored_shape(array, position)) * arrays_[array].dtype.size;
 }
 
 Position Placement::lowest_holder(ParameterId parameter, Position first) const {
@@ -114,11 +114,11 @@ Position Placement::lowest_holder(ParameterId parameter, Position first) const {
 
 void Placement::for_each_region(ArrayId array, Position position, Interval elements, const RegionVisit& visit) const {
   const auto& members = arrays_[array].members;
-  const Spread& spread = spreads_[members.front()];
-  if (!spread.bucket) return for_each_region_of(members.front(), position, elements, visit);
+  const Sharding& sharding = shardings_[members.front()];
+  if (!sharding.bucket) return for_each_region_of(members.front(), position, elements, visit);
   // Members lie in order: start at the last one that begins at or before the run.
-  const BucketPlace& bucket = buckets_[*spread.bucket];
-  const auto& where = laid(bucket, position);
+  const BucketPlace& bucket = buckets_[*sharding.bucket];
+  const auto& where = offsets(bucket, position);
   const std::uint64_t start = bucket.is_flat ? 0 : mesh().coordinate(position, bucket.axis) * where.each;
   const auto after = std::upper_bound(where.bases.begin(), where.bases.end(), start + elements.lo);
   for (auto m = static_cast<std::size_t>(after - where.bases.begin()) - (after == where.bases.begin() ? 0 : 1);
@@ -127,7 +127,7 @@ void Placement::for_each_region(ArrayId array, Position position, Interval eleme
 }
 
 Interval Placement::run_of(ParameterId parameter, Position position) const {
-  const std::uint64_t elements = volume(local_shape(parameter, position));
+  const std::uint64_t elements = numel(local_shape(parameter, position));
   const auto axis = flat_axis(parameter);
   if (!axis) return {0, elements};
   const Slice where = slice(parameter, position, local_shape(parameter, position));
@@ -138,8 +138,8 @@ Interval Placement::run_of(ParameterId parameter, Position position) const {
 
 void Placement::for_each_region_of(ParameterId parameter, Position position, Interval elements,
                                    const RegionVisit& visit) const {
-  const Extents local = local_shape(parameter, position);
-  const Extents strides = row_major_strides(local);
+  const Shape local = local_shape(parameter, position);
+  const Shape strides = row_major_strides(local);
   Interval flat = elements;  // of the local array
   std::uint64_t origin = 0;  // offset of the local array's element 0 from the stored array's start (mod 2^64)
   if (const auto axis = flat_axis(parameter)) {
@@ -148,7 +148,7 @@ void Placement::for_each_region_of(ParameterId parameter, Position position, Int
     const Interval piece = intersect(elements, Interval{where.shift, where.shift + where.each});
     if (piece.empty()) return;
     const Interval kept = intersect(Interval{start + (piece.lo - where.shift), start + (piece.hi - where.shift)},
-                                    Interval{where.base, where.base + volume(local)});
+                                    Interval{where.base, where.base + numel(local)});
     if (kept.empty()) return;
     flat = {kept.lo - where.base, kept.hi - where.base};
     origin = where.shift + where.base - start;
@@ -157,18 +157,18 @@ void Placement::for_each_region_of(ParameterId parameter, Position position, Int
                [&](const Box& box) { regions_of_local_box(parameter, position, strides, box, origin, visit); });
 }
 
-void Placement::regions_of_local_box(ParameterId parameter, Position position, const Extents& strides, const Box& local,
+void Placement::regions_of_local_box(ParameterId parameter, Position position, const Shape& strides, const Box& local,
                                      std::uint64_t origin, const RegionVisit& visit) const {
-  const Spread& spread = spreads_[parameter];
+  const Sharding& sharding = shardings_[parameter];
   const std::size_t rank = local.rank();
-  Region region{Box{Extents(rank), Extents(rank)}, 0, Extents(rank), false};
-  if (spread.boxes) {
+  Region region{Box{Shape(rank), Shape(rank)}, 0, Shape(rank), false};
+  if (sharding.boxes) {
     const Box& held = box_on(parameter, position);
     region.offset = origin;
     for (std::size_t i = 0; i < rank; ++i) {
-      const std::uint64_t first = held.lo[spread.permute[i]];
-      region.box.set(spread.permute[i], {first + local.lo[i], first + local.hi[i]});
-      region.strides[spread.permute[i]] = strides[i];
+      const std::uint64_t first = held.lo[sharding.permute[i]];
+      region.box.set(sharding.permute[i], {first + local.lo[i], first + local.hi[i]});
+      region.strides[sharding.permute[i]] = strides[i];
       region.offset += local.lo[i] * strides[i];
     }
     return visit(parameter, region);
@@ -180,9 +180,9 @@ void Placement::regions_of_local_box(ParameterId parameter, Position position, c
       visit(parameter, region);
       return;
     }
-    const std::size_t dim = spread.permute[i];
+    const std::size_t dim = sharding.permute[i];
     region.strides[dim] = strides[i];
-    spread.cuts[dim]->for_each_stored(piece(parameter, dim, position), local[i], [&](const Span& span) {
+    sharding.cuts[dim]->for_each_stored(piece(parameter, dim, position), local[i], [&](const Span& span) {
       const Interval kept = intersect(local[i], span.local());
       const std::uint64_t lo = span.logical.lo + (kept.lo - span.stored);
       region.box.set(dim, {lo, lo + kept.size()});
@@ -193,12 +193,12 @@ void Placement::regions_of_local_box(ParameterId parameter, Position position, c
 }
 
 void Placement::for_each_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const {
-  const Spread& spread = spreads_[parameter];
-  if (spread.boxes) return for_each_box_shard(parameter, box, visit);
+  const Sharding& sharding = shardings_[parameter];
+  if (sharding.boxes) return for_each_box_shard(parameter, box, visit);
   std::vector<Span> spans(box.rank());
   const auto descend = [&](const auto& self, std::size_t dim, Position first) -> void {
     if (dim == box.rank()) return visit_shard(parameter, first, spans, box, visit);
-    spread.cuts[dim]->for_each_meeting(box[dim], [&](const Span& span) {
+    sharding.cuts[dim]->for_each_meeting(box[dim], [&](const Span& span) {
       spans[dim] = span;
       self(self, dim + 1, first + position_of_piece(parameter, dim, span.piece));
     });
@@ -207,13 +207,13 @@ void Placement::for_each_shard(ParameterId parameter, const Box& box, const Shar
 }
 
 void Placement::for_each_box_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const {
-  const Spread& spread = spreads_[parameter];
-  spread.boxes->for_each_meeting(box, [&](std::size_t number) {
-    const Box& held = spread.boxes->box(number);
-    const Position first = spread.boxes->holders(number).front();
-    const Extents strides = row_major_strides(local_shape(parameter, first));
-    Region region{held, 0, Extents(held.rank()), false};
-    for (std::size_t i = 0; i < held.rank(); ++i) region.strides[spread.permute[i]] = strides[i];
+  const Sharding& sharding = shardings_[parameter];
+  sharding.boxes->for_each_meeting(box, [&](std::size_t number) {
+    const Box& held = sharding.boxes->box(number);
+    const Position first = sharding.boxes->holders(number).front();
+    const Shape strides = row_major_strides(local_shape(parameter, first));
+    Region region{held, 0, Shape(held.rank()), false};
+    for (std::size_t i = 0; i < held.rank(); ++i) region.strides[sharding.permute[i]] = strides[i];
     visit(first, restricted(region, *intersect(held, box)));
   });
 }
@@ -221,15 +221,15 @@ void Placement::for_each_box_shard(ParameterId parameter, const Box& box, const 
 /// Visits one combination of spans: a box of one local array, cut again if that lies flat over cards.
 void Placement::visit_shard(ParameterId parameter, Position first, const std::vector<Span>& spans, const Box& box,
                             const ShardVisit& visit) const {
-  const Spread& spread = spreads_[parameter];
+  const Sharding& sharding = shardings_[parameter];
   const std::size_t rank = spans.size();
-  const Extents shape = local_shape(parameter, first);
-  const Extents strides = row_major_strides(shape);
-  Region region{Box{Extents(rank), Extents(rank)}, 0, Extents(rank), false};
-  Box local{Extents(rank), Extents(rank)};  // in stored order
-  Interval flat{0, 1};                      // from the first element of `local` to its last
+  const Shape shape = local_shape(parameter, first);
+  const Shape strides = row_major_strides(shape);
+  Region region{Box{Shape(rank), Shape(rank)}, 0, Shape(rank), false};
+  Box local{Shape(rank), Shape(rank)};  // in stored order
+  Interval flat{0, 1};                  // from the first element of `local` to its last
   for (std::size_t i = 0; i < rank; ++i) {
-    const std::size_t dim = spread.permute[i];
+    const std::size_t dim = sharding.permute[i];
     const Interval kept = intersect(box[dim], spans[dim].logical);
     const std::uint64_t lo = spans[dim].stored + (kept.lo - spans[dim].logical.lo);
     region.box.set(dim, kept);
@@ -258,7 +258,7 @@ void Placement::visit_shard(ParameterId parameter, Position first, const std::ve
       if (!shared) return;
       Box logical = region.box;
       for (std::size_t i = 0; i < rank; ++i) {
-        const std::size_t dim = spread.permute[i];
+        const std::size_t dim = sharding.permute[i];
         const std::uint64_t lo = region.box.lo[dim] + (shared->lo[i] - local.lo[i]);
         logical.set(dim, {lo, lo + (shared->hi[i] - shared->lo[i])});
       }

@@ -24,14 +24,14 @@ using Position = std::uint64_t;
 struct Tensor {
   InternedText name;
   DType dtype;
-  Shape shape;
+  InternedShape shape;
   bool verbatim = false;
 
-  std::uint64_t bytes() const { return verbatim ? 0 : checked_mul(volume(shape), dtype.size, "a tensor"); }
+  std::uint64_t bytes() const { return verbatim ? 0 : checked_mul(numel(shape), dtype.size, "a tensor"); }
 };
 
 /// How a tensor is spread over the mesh. Filled by resolve; only Placement's functions read it.
-struct Spread {
+struct Sharding {
   std::vector<std::shared_ptr<const DimCut>> cuts;  ///< one for each logical dimension
   std::vector<std::vector<Axis>> axes;              ///< for each dimension, the axes that it is cut over, major first
   std::vector<std::size_t> permute;                 ///< stored dimension i is logical dimension permute[i]
@@ -44,20 +44,20 @@ struct Spread {
   /// The rule that applied: an index into Layout::parameters, or nothing for default and buckets.
   std::optional<std::size_t> rule;
 
-  friend auto operator<=>(const Spread&, const Spread&) = default;
+  friend auto operator<=>(const Sharding&, const Sharding&) = default;
 };
 
 /// How each of many tensors is spread. Tensors that are spread alike share one Spread.
-class Spreads {
+class Shardings {
  public:
-  const Spread& operator[](std::size_t parameter) const noexcept { return *of_parameter_[parameter]; }
-  const Spread& front() const noexcept { return *of_parameter_.front(); }
+  const Sharding& operator[](std::size_t parameter) const noexcept { return *of_parameter_[parameter]; }
+  const Sharding& front() const noexcept { return *of_parameter_.front(); }
   std::size_t size() const noexcept { return of_parameter_.size(); }
-  void push_back(std::shared_ptr<const Spread> spread) { of_parameter_.push_back(std::move(spread)); }
+  void push_back(std::shared_ptr<const Sharding> sharding) { of_parameter_.push_back(std::move(sharding)); }
   void reserve(std::size_t parameters) { of_parameter_.reserve(parameters); }
 
  private:
-  std::vector<std::shared_ptr<const Spread>> of_parameter_;
+  std::vector<std::shared_ptr<const Sharding>> of_parameter_;
 };
 
 /// A dataset that some of the cards store.
@@ -83,7 +83,7 @@ class Placement {
   const Layout& layout() const noexcept { return layout_; }
   const Mesh& mesh() const noexcept { return layout_.mesh; }
   const std::vector<Tensor>& tensors() const noexcept { return tensors_; }
-  const Spreads& spreads() const noexcept { return spreads_; }
+  const Shardings& shardings() const noexcept { return shardings_; }
   const std::vector<ArrayPlace>& arrays() const noexcept { return arrays_; }
   /// Returns pairs of parameters that are both here, in the order of the first.
   const std::vector<Equality>& equalities() const noexcept { return equalities_; }
@@ -92,7 +92,7 @@ class Placement {
 
   bool holds(Position position, ArrayId array) const;
   /// Returns the shape of an array in the file of a card that holds it.
-  Extents stored_shape(ArrayId array, Position position) const;
+  Shape stored_shape(ArrayId array, Position position) const;
   /// Returns the bytes of its data there; 0 if the card does not hold it, or its elements have no fixed size.
   std::uint64_t stored_bytes(ArrayId array, Position position) const;
 
@@ -136,7 +136,7 @@ class Placement {
   Position lowest_holder(ParameterId parameter, Position first) const;
   /// Returns the lowest holder if replicas may differ, else `first` itself.
   Position counted_card(ParameterId parameter, Position first) const {
-    return spreads_[parameter].replicas == Replicas::first ? lowest_holder(parameter, first) : first;
+    return shardings_[parameter].replicas == Replicas::first ? lowest_holder(parameter, first) : first;
   }
   /// Returns the position that identifies the copy of a parameter to which a card that holds it belongs.
   Position base_of(ParameterId parameter, Position position) const;
@@ -164,12 +164,12 @@ class Placement {
     bool is_flat = false;        ///< members are cut before they are laid out, and `bases` are those of each card's
                                  ///< pieces
     bool last_is_short = false;  ///< no card stores anything beyond `end`
-    struct Laid {
+    struct MemberOffsets {
       std::vector<std::uint64_t> bases;
       std::uint64_t end = 0;  ///< end of the last member
       std::uint64_t each = 0;
     };
-    std::vector<Laid> laid;
+    std::vector<MemberOffsets> offsets;
   };
 
   std::optional<Axis> flat_axis(ParameterId parameter) const;
@@ -178,16 +178,17 @@ class Placement {
   /// Returns the box that a card holds, for explicit boxes.
   const Box& box_on(ParameterId parameter, Position position) const;
   /// Returns the shape of the local array that `split` leaves on a card, in stored order.
-  Extents local_shape(ParameterId parameter, Position position) const;
-  std::uint64_t flat_piece(ParameterId parameter, const Extents& local) const;
-  Slice slice(ParameterId parameter, Position position, const Extents& local) const;
-  std::uint64_t stored_length(const BucketPlace& bucket, const BucketPlace::Laid& where, std::uint64_t card) const;
-  const BucketPlace::Laid& laid(const BucketPlace& bucket, Position position) const;
+  Shape local_shape(ParameterId parameter, Position position) const;
+  std::uint64_t flat_piece(ParameterId parameter, const Shape& local) const;
+  Slice slice(ParameterId parameter, Position position, const Shape& local) const;
+  std::uint64_t stored_length(const BucketPlace& bucket, const BucketPlace::MemberOffsets& where,
+                              std::uint64_t card) const;
+  const BucketPlace::MemberOffsets& offsets(const BucketPlace& bucket, Position position) const;
   /// Returns the axes whose coordinate does not affect what a card holds of a parameter, with the coordinates that hold
   /// it.
   std::vector<std::pair<Axis, std::vector<std::uint64_t>>> free_axes(ParameterId parameter) const;
   std::vector<std::uint64_t> allowed(ArrayId array, Axis axis) const;
-  void regions_of_local_box(ParameterId parameter, Position position, const Extents& strides, const Box& local,
+  void regions_of_local_box(ParameterId parameter, Position position, const Shape& strides, const Box& local,
                             std::uint64_t origin, const RegionVisit& visit) const;
   void for_each_box_shard(ParameterId parameter, const Box& box, const ShardVisit& visit) const;
   void visit_shard(ParameterId parameter, Position first, const std::vector<Span>& spans, const Box& box,
@@ -195,7 +196,7 @@ class Placement {
 
   Layout layout_;
   std::vector<Tensor> tensors_;
-  Spreads spreads_;
+  Shardings shardings_;
   std::vector<ArrayPlace> arrays_;
   std::vector<ArrayId> array_of_;
   std::vector<Equality> equalities_;

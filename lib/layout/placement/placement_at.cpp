@@ -9,7 +9,7 @@ namespace ckpt {
 namespace {
 
 /// Converts boxes that count a grid's pieces to elements.
-Boxes in_elements(const Boxes& boxes, const std::vector<std::uint64_t>& grid, const Extents& shape) {
+Boxes in_elements(const Boxes& boxes, const std::vector<std::uint64_t>& grid, const Shape& shape) {
   for (std::size_t d = 0; d < grid.size(); ++d)
     if (grid[d] != 0 && shape[d] % grid[d] != 0)
       throw Error(Kind::layout, "dimension " + std::to_string(d) + " of " + to_string(shape),
@@ -28,7 +28,7 @@ Boxes in_elements(const Boxes& boxes, const std::vector<std::uint64_t>& grid, co
 
 }  // namespace
 
-std::shared_ptr<const BoxCover> PlacementBuilder::cover(const Keys& keys, const Extents& shape,
+std::shared_ptr<const BoxCover> PlacementBuilder::cover(const Keys& keys, const Shape& shape,
                                                         const std::string& where) {
   auto& known = covers_[{keys.boxes.get(), {shape.begin(), shape.end()}}];
   if (!known)

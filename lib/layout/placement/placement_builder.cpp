@@ -54,25 +54,25 @@ std::string PlacementBuilder::over(const CutSpec& spec) const {
 
 void PlacementBuilder::reserve(std::size_t tensors) {
   placement_.tensors_.reserve(tensors);
-  placement_.spreads_.reserve(tensors);
+  placement_.shardings_.reserve(tensors);
   placement_.arrays_.reserve(tensors);
 }
 
-std::shared_ptr<const Spread> PlacementBuilder::shared(Spread spread) {
-  if (spread.bucket) return std::make_shared<const Spread>(std::move(spread));  // every member differs
-  auto& known = known_spreads_[spread];
-  if (!known) known = std::make_shared<const Spread>(std::move(spread));
+std::shared_ptr<const Sharding> PlacementBuilder::shared(Sharding sharding) {
+  if (sharding.bucket) return std::make_shared<const Sharding>(std::move(sharding));  // every member differs
+  auto& known = known_shardings_[sharding];
+  if (!known) known = std::make_shared<const Sharding>(std::move(sharding));
   return known;
 }
 
-ParameterId PlacementBuilder::add_spread(Tensor tensor, Spread spread, const Keys& keys, const CutPlan& plan,
-                                         const std::string& where) {
-  spread.permute = plan.permute;
-  spread.flat = keys.flat;
-  spread.replicas = keys.replicas.value_or(Replicas::check);
+ParameterId PlacementBuilder::add_sharding(Tensor tensor, Sharding sharding, const Keys& keys, const CutPlan& plan,
+                                           const std::string& where) {
+  sharding.permute = plan.permute;
+  sharding.flat = keys.flat;
+  sharding.replicas = keys.replicas.value_or(Replicas::check);
   for (std::size_t d = 0; d < plan.dims.size(); ++d) {
     try {
-      spread.cuts.push_back(cut(tensor.shape[d], plan.dims[d]));
+      sharding.cuts.push_back(cut(tensor.shape[d], plan.dims[d]));
     } catch (Error& error) {
       const bool is_exact = plan.dims[d].uneven == Uneven::exact && plan.dims[d].sizes.empty() && !plan.dims[d].pad;
       error.of_kind(Kind::layout)
@@ -81,12 +81,12 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, Spread spread, const Key
           .advise(is_exact ? R"(say how it is cut unevenly ("uneven": "ceil" or "balanced", "sizes" or "pad"))" : "");
       throw;
     }
-    spread.axes.push_back(plan.dims[d].axes);
+    sharding.axes.push_back(plan.dims[d].axes);
   }
-  if (keys.boxes) spread.boxes = cover(keys, tensor.shape, where);
+  if (keys.boxes) sharding.boxes = cover(keys, tensor.shape, where);
   const bool is_cut =
-      spread.flat || keys.pad || keys.permute || keys.boxes ||
-      std::any_of(spread.axes.begin(), spread.axes.end(), [](const auto& axes) { return !axes.empty(); });
+      sharding.flat || keys.pad || keys.permute || keys.boxes ||
+      std::any_of(sharding.axes.begin(), sharding.axes.end(), [](const auto& axes) { return !axes.empty(); });
   if (tensor.verbatim && is_cut)
     throw Error(Kind::layout, where,
                 {"its elements have no fixed size (variable-length strings or an empty dataspace)",
@@ -95,7 +95,7 @@ ParameterId PlacementBuilder::add_spread(Tensor tensor, Spread spread, const Key
                  {Advice::What::leave_out, ""}});
   tensor.bytes();  // throws if the size overflows
   placement_.tensors_.push_back(std::move(tensor));
-  placement_.spreads_.push_back(shared(std::move(spread)));
+  placement_.shardings_.push_back(shared(std::move(sharding)));
   return static_cast<ParameterId>(placement_.tensors_.size() - 1);
 }
 
@@ -115,10 +115,10 @@ void PlacementBuilder::add(Tensor tensor, const Decision& decision, const CutPla
   for (const CutSpec& spec : plan.dims) cut_over.insert(cut_over.end(), spec.axes.begin(), spec.axes.end());
   if (decision.keys.flat) cut_over.push_back(decision.keys.flat->axis);
   check_not_shared(cut_over, array.name, where);
-  Spread spread;
-  spread.rule = decision.rule;
-  const ParameterId parameter = add_spread(std::move(tensor), std::move(spread), decision.keys, plan, where);
-  if (const auto& boxes = placement_.spreads_[parameter].boxes) check_at_of_boxes(*boxes, array.at, where);
+  Sharding sharding;
+  sharding.rule = decision.rule;
+  const ParameterId parameter = add_sharding(std::move(tensor), std::move(sharding), decision.keys, plan, where);
+  if (const auto& boxes = placement_.shardings_[parameter].boxes) check_at_of_boxes(*boxes, array.at, where);
   array.members = {parameter};
   placement_.array_of_.push_back(static_cast<ArrayId>(placement_.arrays_.size()));
   placement_.arrays_.push_back(std::move(array));
@@ -141,18 +141,18 @@ void PlacementBuilder::add_member(Tensor tensor, Membership membership, const Ke
     throw Error(Kind::layout, where,
                 {"its dtype is " + tensor.dtype.name, array.dtype.name + ", as of the bucket's other members",
                  "all members of a bucket have one dtype"});
-  Spread spread;
-  spread.bucket = membership.bucket;
-  spread.member = membership.member;
-  const ParameterId parameter = add_spread(std::move(tensor), std::move(spread), keys, cut_plan, where);
+  Sharding sharding;
+  sharding.bucket = membership.bucket;
+  sharding.member = membership.member;
+  const ParameterId parameter = add_sharding(std::move(tensor), std::move(sharding), keys, cut_plan, where);
   array.members.push_back(parameter);
   placement_.array_of_.push_back(known->second);
 }
 
 /// Members that are cut first and members that are laid out first have no common order of elements.
 void PlacementBuilder::check_alike(std::uint32_t bucket, const std::vector<ParameterId>& members) const {
-  const auto& spreads = placement_.spreads_;
-  const auto is_flat = [&](ParameterId parameter) { return spreads[parameter].flat.has_value(); };
+  const auto& shardings = placement_.shardings_;
+  const auto is_flat = [&](ParameterId parameter) { return shardings[parameter].flat.has_value(); };
   const auto flat = std::find_if(members.begin(), members.end(), is_flat);
   if (flat == members.end()) return;
   const auto other = std::find_if_not(members.begin(), members.end(), is_flat);
@@ -167,47 +167,47 @@ void PlacementBuilder::check_alike(std::uint32_t bucket, const std::vector<Param
 }
 
 /// Places a bucket's members one after another, for each combination of coordinates that changes their lengths.
-void PlacementBuilder::lay(std::uint32_t bucket, ArrayId array) {
+void PlacementBuilder::place_members(std::uint32_t bucket, ArrayId array) {
   const Bucket& description = layout().buckets[bucket];
   const Mesh& mesh = layout().mesh;
   Placement::BucketPlace& place = placement_.buckets_[bucket];
   auto& members = placement_.arrays_[array].members;
   std::sort(members.begin(), members.end(),
-            [&](auto a, auto b) { return placement_.spreads_[a].member < placement_.spreads_[b].member; });
+            [&](auto a, auto b) { return placement_.shardings_[a].member < placement_.shardings_[b].member; });
   check_alike(bucket, members);
   std::set<Axis> axes;
   for (const ParameterId parameter : members)
-    for (const auto& of_dim : placement_.spreads_[parameter].axes) axes.insert(of_dim.begin(), of_dim.end());
+    for (const auto& of_dim : placement_.shardings_[parameter].axes) axes.insert(of_dim.begin(), of_dim.end());
   place.axis = description.axis;
   place.axes.assign(axes.begin(), axes.end());
-  place.is_flat = placement_.spreads_[members.front()].flat.has_value();
+  place.is_flat = placement_.shardings_[members.front()].flat.has_value();
   place.last_is_short = description.last_is_short;
   for (std::uint64_t c = 0; c < mesh.combinations(place.axes); ++c)
-    lay_at(mesh.position_of_combination(place.axes, c), description, members, place);
+    place_members_at(mesh.position_of_combination(place.axes, c), description, members, place);
 }
 
-void PlacementBuilder::lay_at(Position position, const Bucket& bucket, const std::vector<ParameterId>& members,
-                              Placement::BucketPlace& place) const {
+void PlacementBuilder::place_members_at(Position position, const Bucket& bucket,
+                                        const std::vector<ParameterId>& members, Placement::BucketPlace& place) const {
   const std::uint64_t k = layout().mesh.shape[bucket.axis];
   const std::uint64_t cards = checked_mul(bucket.multiple_of_each, k, "a bucket's padding");
   const std::uint64_t step =
       checked_mul(bucket.multiple_of / std::gcd(bucket.multiple_of, cards), cards, "a bucket's padding");
-  Placement::BucketPlace::Laid laid;
+  Placement::BucketPlace::MemberOffsets offsets;
   for (const ParameterId parameter : members) {
-    const Extents local = placement_.local_shape(parameter, position);
-    const std::uint64_t length = place.is_flat ? placement_.flat_piece(parameter, local) : volume(local);
-    laid.bases.push_back(round_up(laid.end, bucket.align, "a bucket's length"));
-    laid.end = checked_add(laid.bases.back(), length, "a bucket's length");
+    const Shape local = placement_.local_shape(parameter, position);
+    const std::uint64_t length = place.is_flat ? placement_.flat_piece(parameter, local) : numel(local);
+    offsets.bases.push_back(round_up(offsets.end, bucket.align, "a bucket's length"));
+    offsets.end = checked_add(offsets.bases.back(), length, "a bucket's length");
   }
-  const std::uint64_t all = place.is_flat ? checked_mul(laid.end, k, "a bucket's length") : laid.end;
-  laid.each = round_up(all, step, "a bucket's length") / k;
-  place.laid.push_back(std::move(laid));
+  const std::uint64_t all = place.is_flat ? checked_mul(offsets.end, k, "a bucket's length") : offsets.end;
+  offsets.each = round_up(all, step, "a bucket's length") / k;
+  place.offsets.push_back(std::move(offsets));
 }
 
 /// An axis that cuts a tensor and is also limited by `at` leaves pieces without a card, which is allowed only if they
 /// are empty.
 void PlacementBuilder::check_held(ParameterId parameter) const {
-  const Spread& spread = placement_.spreads_[parameter];
+  const Sharding& sharding = placement_.shardings_[parameter];
   const ArrayId array = placement_.array_of_[parameter];
   const At& at = placement_.arrays_[array].at;
   const auto refuse = [&](Axis axis) {
@@ -216,12 +216,12 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
                       " of that axis",
                   "every piece on a card", "cut over another axis, or let it live on all of this one"});
   };
-  if (at.empty() || spread.boxes || volume(placement_.tensors_[parameter].shape) == 0) return;
-  for (std::size_t d = 0; d < spread.axes.size(); ++d)
-    for (std::uint64_t p = 0; p < spread.cuts[d]->pieces(); ++p) {
-      if (!spread.cuts[d]->has_spans(p)) continue;
+  if (at.empty() || sharding.boxes || numel(placement_.tensors_[parameter].shape) == 0) return;
+  for (std::size_t d = 0; d < sharding.axes.size(); ++d)
+    for (std::uint64_t p = 0; p < sharding.cuts[d]->pieces(); ++p) {
+      if (!sharding.cuts[d]->has_spans(p)) continue;
       const Position position = placement_.position_of_piece(parameter, d, p);
-      for (const Axis axis : spread.axes[d])
+      for (const Axis axis : sharding.axes[d])
         if (const auto found = at.find(axis);
             found != at.end() &&
             !std::binary_search(found->second.begin(), found->second.end(), layout().mesh.coordinate(position, axis)))
@@ -234,21 +234,21 @@ void PlacementBuilder::check_held(ParameterId parameter) const {
 
 std::string PlacementBuilder::where(ParameterId parameter) const {
   const std::string& name = placement_.tensors_[parameter].name;
-  const Spread& spread = placement_.spreads_[parameter];
-  return spread.bucket ? describe_member(layout(), name, layout().buckets[*spread.bucket])
-                       : describe(layout(), name, spread.rule);
+  const Sharding& sharding = placement_.shardings_[parameter];
+  return sharding.bucket ? describe_member(layout(), name, layout().buckets[*sharding.bucket])
+                         : describe(layout(), name, sharding.rule);
 }
 
 /// Padding can turn a small tensor into an array whose size overflows.
 void PlacementBuilder::check_size(ParameterId parameter) const {
-  const Spread& spread = placement_.spreads_[parameter];
-  Extents largest;
-  for (const auto& cut : spread.cuts) largest.push_back(cut->largest());
+  const Sharding& sharding = placement_.shardings_[parameter];
+  Shape largest;
+  for (const auto& cut : sharding.cuts) largest.push_back(cut->largest());
   try {
-    std::uint64_t elements = volume(largest);
-    if (spread.flat) {
+    std::uint64_t elements = numel(largest);
+    if (sharding.flat) {
       const std::uint64_t step =
-          checked_mul(layout().mesh.shape[spread.flat->axis], spread.flat->multiple_of, "a flat");
+          checked_mul(layout().mesh.shape[sharding.flat->axis], sharding.flat->multiple_of, "a flat");
       elements = round_up(elements, step, "a flat");
     }
     if (checked_mul(elements, placement_.tensors_[parameter].dtype.size, "an array") >> 62U != 0)
@@ -263,7 +263,7 @@ void PlacementBuilder::check_size(ParameterId parameter) const {
 }
 
 void PlacementBuilder::set_base(ParameterId parameter) {
-  if (placement_.spreads_[parameter].boxes) {
+  if (placement_.shardings_[parameter].boxes) {
     placement_.base_.push_back(placement_.replica_bases(parameter).front());
     return;
   }
@@ -277,8 +277,8 @@ void PlacementBuilder::find_equalities() {
   for (const auto& [parameter, name] : equals_) {
     const auto other = placement_.find(name);
     if (!other) continue;
-    const Extents& shape = placement_.tensors_[parameter].shape;
-    if (const Extents& theirs = placement_.tensors_[*other].shape; !(shape == theirs))
+    const Shape& shape = placement_.tensors_[parameter].shape;
+    if (const Shape& theirs = placement_.tensors_[*other].shape; !(shape == theirs))
       throw Error(
           Kind::layout, where(parameter),
           {"its logical shape is " + to_string(shape),
@@ -289,7 +289,7 @@ void PlacementBuilder::find_equalities() {
 
 Placement PlacementBuilder::finish() {
   placement_.buckets_.resize(layout().buckets.size());
-  for (const auto& [bucket, array] : bucket_arrays_) lay(bucket, array);
+  for (const auto& [bucket, array] : bucket_arrays_) place_members(bucket, array);
   for (ParameterId parameter = 0; parameter < placement_.tensors_.size(); ++parameter) {
     check_held(parameter);
     set_base(parameter);

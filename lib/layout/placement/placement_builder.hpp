@@ -50,16 +50,17 @@ class PlacementBuilder {
   Placement finish();
 
  private:
-  /// `spread` says which rule applied; this adds its cuts.
-  ParameterId add_spread(Tensor tensor, Spread spread, const Keys& keys, const CutPlan& plan, const std::string& where);
-  std::shared_ptr<const Spread> shared(Spread spread);
+  /// `sharding` says which rule applied; this adds its cuts.
+  ParameterId add_sharding(Tensor tensor, Sharding sharding, const Keys& keys, const CutPlan& plan,
+                           const std::string& where);
+  std::shared_ptr<const Sharding> shared(Sharding sharding);
   std::shared_ptr<const DimCut> cut(std::uint64_t size, const CutSpec& spec);
-  std::shared_ptr<const BoxCover> cover(const Keys& keys, const Extents& shape, const std::string& where);
+  std::shared_ptr<const BoxCover> cover(const Keys& keys, const Shape& shape, const std::string& where);
   void check_at_of_boxes(const BoxCover& boxes, const At& at, const std::string& where) const;
   void check_alike(std::uint32_t bucket, const std::vector<ParameterId>& members) const;
-  void lay(std::uint32_t bucket, ArrayId array);
-  void lay_at(Position position, const Bucket& bucket, const std::vector<ParameterId>& members,
-              Placement::BucketPlace& place) const;
+  void place_members(std::uint32_t bucket, ArrayId array);
+  void place_members_at(Position position, const Bucket& bucket, const std::vector<ParameterId>& members,
+                        Placement::BucketPlace& place) const;
   At shared_at(const std::string& stored) const;
   void check_not_shared(const std::vector<Axis>& cut_over, const std::string& stored, const std::string& where) const;
   void check_held(ParameterId parameter) const;
@@ -74,7 +75,7 @@ class PlacementBuilder {
   Placement placement_;
   std::map<std::pair<CutSpec, std::uint64_t>, std::shared_ptr<const DimCut>> cuts_;
   std::map<std::pair<const Boxes*, std::vector<std::uint64_t>>, std::shared_ptr<const BoxCover>> covers_;
-  std::map<Spread, std::shared_ptr<const Spread>> known_spreads_;
+  std::map<Sharding, std::shared_ptr<const Sharding>> known_shardings_;
   std::map<std::uint32_t, ArrayId> bucket_arrays_;
   std::vector<std::pair<ParameterId, std::string>> equals_;
 };

@@ -17,7 +17,7 @@ std::vector<std::uint64_t> Placement::allowed(ArrayId array, Axis axis) const {
 
 std::vector<std::pair<Axis, std::vector<std::uint64_t>>> Placement::free_axes(ParameterId parameter) const {
   std::vector<bool> used(mesh().axes.size(), false);
-  for (const auto& axes : spreads_[parameter].axes)
+  for (const auto& axes : shardings_[parameter].axes)
     for (const Axis axis : axes) used[axis] = true;
   if (const auto axis = flat_axis(parameter)) used[*axis] = true;
   std::vector<std::pair<Axis, std::vector<std::uint64_t>>> free;
@@ -27,7 +27,7 @@ std::vector<std::pair<Axis, std::vector<std::uint64_t>>> Placement::free_axes(Pa
 }
 
 std::vector<Position> Placement::replica_bases(ParameterId parameter) const {
-  if (const auto& boxes = spreads_[parameter].boxes) return boxes->holders(boxes->most_held());
+  if (const auto& boxes = shardings_[parameter].boxes) return boxes->holders(boxes->most_held());
   std::vector<Position> bases{base_[parameter]};
   for (const auto& [axis, coordinates] : free_axes(parameter)) {
     std::vector<Position> more;
@@ -42,9 +42,9 @@ std::vector<Position> Placement::replica_bases(ParameterId parameter) const {
 }
 
 std::uint64_t Placement::copies(ParameterId parameter) const {
-  if (const auto& boxes = spreads_[parameter].boxes) return boxes->holders(boxes->most_held()).size();
+  if (const auto& boxes = shardings_[parameter].boxes) return boxes->holders(boxes->most_held()).size();
   std::vector<bool> is_free(mesh().axes.size(), true);
-  for (const auto& axes : spreads_[parameter].axes)
+  for (const auto& axes : shardings_[parameter].axes)
     for (const Axis axis : axes) is_free[axis] = false;
   if (const auto axis = flat_axis(parameter)) is_free[*axis] = false;
   const At& at = arrays_[array_of_[parameter]].at;
@@ -57,16 +57,16 @@ std::uint64_t Placement::copies(ParameterId parameter) const {
 }
 
 std::vector<Position> Placement::holders(ParameterId parameter, Position first) const {
-  if (const auto& boxes = spreads_[parameter].boxes) return boxes->holders(boxes->held(first)->box);
+  if (const auto& boxes = shardings_[parameter].boxes) return boxes->holders(boxes->held(first)->box);
   std::vector<Position> positions = replica_bases(parameter);
   for (Position& position : positions) position += first - base_[parameter];
-  if (spreads_[parameter].bucket) {
+  if (shardings_[parameter].bucket) {
     // If other members are cut unevenly, this one may have another place in its other holders' buckets.
-    const BucketPlace& bucket = buckets_[*spreads_[parameter].bucket];
+    const BucketPlace& bucket = buckets_[*shardings_[parameter].bucket];
     const auto lies_alike = [&](Position position) {
-      const auto& a = laid(bucket, first);
-      const auto& b = laid(bucket, position);
-      const std::uint32_t member = spreads_[parameter].member;
+      const auto& a = offsets(bucket, first);
+      const auto& b = offsets(bucket, position);
+      const std::uint32_t member = shardings_[parameter].member;
       return a.each == b.each && a.bases[member] == b.bases[member];
     };
     std::erase_if(positions, [&](Position position) { return !lies_alike(position); });
@@ -75,12 +75,12 @@ std::vector<Position> Placement::holders(ParameterId parameter, Position first) 
 }
 
 Position Placement::base_of(ParameterId parameter, Position position) const {
-  const Spread& spread = spreads_[parameter];
-  if (spread.boxes) return spread.boxes->holders(spread.boxes->most_held())[spread.boxes->held(position)->copy];
+  const Sharding& sharding = shardings_[parameter];
+  if (sharding.boxes) return sharding.boxes->holders(sharding.boxes->most_held())[sharding.boxes->held(position)->copy];
   const auto is_used = [&](Axis axis) {
-    return flat_axis(parameter) == axis || std::any_of(spread.axes.begin(), spread.axes.end(), [&](const auto& axes) {
-             return std::find(axes.begin(), axes.end(), axis) != axes.end();
-           });
+    return flat_axis(parameter) == axis ||
+           std::any_of(sharding.axes.begin(), sharding.axes.end(),
+                       [&](const auto& axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); });
   };
   Position base = base_[parameter];
   for (Axis axis = 0; axis < mesh().axes.size(); ++axis)
@@ -90,13 +90,14 @@ Position Placement::base_of(ParameterId parameter, Position position) const {
 }
 
 void Placement::for_each_first(ParameterId parameter, const std::function<void(Position)>& visit) const {
-  const Spread& spread = spreads_[parameter];
-  if (spread.boxes) {
-    for (std::size_t number = 0; number < spread.boxes->size(); ++number) visit(spread.boxes->holders(number).front());
+  const Sharding& sharding = shardings_[parameter];
+  if (sharding.boxes) {
+    for (std::size_t number = 0; number < sharding.boxes->size(); ++number)
+      visit(sharding.boxes->holders(number).front());
     return;
   }
   std::vector<Axis> axes;
-  for (const auto& of_dim : spread.axes) axes.insert(axes.end(), of_dim.begin(), of_dim.end());
+  for (const auto& of_dim : sharding.axes) axes.insert(axes.end(), of_dim.begin(), of_dim.end());
   if (const auto axis = flat_axis(parameter)) axes.push_back(*axis);
   const auto descend = [&](const auto& self, std::size_t i, Position position) -> void {
     if (i == axes.size()) return visit(position);

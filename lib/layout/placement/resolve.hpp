@@ -23,17 +23,17 @@ struct Resolved {
 using Keep = std::function<bool(const std::string& logical_name)>;
 
 /// Returns the logical shape that a parameter is expected to have, if it is known from elsewhere.
-using ExpectedShape = std::function<std::optional<Extents>(const std::string& logical_name)>;
+using ExpectedShape = std::function<std::optional<Shape>(const std::string& logical_name)>;
 
 /// Checks a layout against the declarations in the files of its cards (one Holding for each mesh position), and
 /// determines every parameter's logical shape. Checks the spec's four conditions; throws input (layout, if the layout
 /// is wrong in itself), naming parameter, cards, what was found and what the layout expects. A missing shard counts as
 /// an empty one only if the layout, the files or `expected` say that it is.
-Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep = {},
+Resolved resolve_source(const Layout& layout, const std::vector<CardArrays>& files, const Keep& keep = {},
                         const ExpectedShape& expected = {});
 
 /// Returns the logical names with an array that cannot be read (StoredArray::refusal): keeping one of them is an error.
-std::set<std::string> unreadable_names(const Layout& layout, const std::vector<Holding>& files);
+std::set<std::string> unreadable_names(const Layout& layout, const std::vector<CardArrays>& files);
 
 /// Spreads tensors as a layout says. Throws layout if it cannot hold them; if they are `all` of a checkpoint, also if
 /// it has rules but none matches any of them.

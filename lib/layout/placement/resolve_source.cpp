@@ -11,9 +11,9 @@
 #include "layout/names/source_names.hpp"
 #include "layout/placement/bias_shapes.hpp"
 #include "layout/placement/diagnose.hpp"
-#include "layout/placement/likeness.hpp"
 #include "layout/placement/placement_builder.hpp"
 #include "layout/placement/resolve.hpp"
+#include "layout/placement/shape_check.hpp"
 #include "layout/placement/source_check.hpp"
 #include "layout/placement/state_shapes.hpp"
 #include "layout/tables/table_rows.hpp"
@@ -33,7 +33,7 @@ Keep with_lenders(const Keep& keep, const Borrowing& borrowing) {
 /// the result.
 class SourceResolver {
  public:
-  SourceResolver(const Layout& layout, const std::vector<Holding>& files, const Keep& keep,
+  SourceResolver(const Layout& layout, const std::vector<CardArrays>& files, const Keep& keep,
                  const ExpectedShape& expected)
       : naming_(layout),
         borrowing_(layout, naming_),
@@ -48,9 +48,10 @@ class SourceResolver {
     add_all(decide(left_out));
     Resolved resolved{against_files([&] { return builder_.finish(); }), use_.unused(names_.all()), std::move(left_out)};
     const std::vector<std::string> stale = check_cards(layout_, names_, resolved.placement);
-    const auto is_like = [&](ParameterId parameter) { return likeness_.is_like(parameter); };
-    for (const auto& more : {stale, names_.warnings(), likeness_.check(resolved.placement, Kind::input),
-                             unlike_states(resolved.placement, is_like), unlike_biases(resolved.placement)})
+    const auto borrows_rule = [&](ParameterId parameter) { return shape_check_.borrows_rule(parameter); };
+    for (const auto& more :
+         {stale, names_.warnings(), shape_check_.check(resolved.placement, Kind::input),
+          state_shape_warnings(resolved.placement, borrows_rule), bias_shape_warnings(resolved.placement)})
       resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
     return resolved;
   }
@@ -116,11 +117,11 @@ class SourceResolver {
     const MemberKeys borrowed = borrowing_.of(membership);
     for (const std::size_t rule : borrowed.rules) use_.add(rule);
     against_files([&] {
-      const Extents shape = borrowed.keys.shape ? Extents(*borrowed.keys.shape) : shape_of_lender(borrowed, where);
+      const Shape shape = borrowed.keys.shape ? Shape(*borrowed.keys.shape) : shape_of_lender(borrowed, where);
       builder_.add_member({logical.name, names_.first(n).dtype, shape, false}, membership, borrowed.keys,
                           logical.stored, where);
     });
-    likeness_.add_member();
+    shape_check_.add_member();
   }
 
   void add(std::size_t n, Decision decision) {
@@ -134,7 +135,7 @@ class SourceResolver {
     const At at = builder_.at_of(decision.keys, logical.stored, place.at);
     Tensor tensor{logical.name, first.dtype, shape_of(n, decision.keys, plan, at, where), first.verbatim};
     builder_.add(std::move(tensor), decision, plan, {logical.stored, std::move(place.at)}, where);
-    likeness_.add(decision);
+    shape_check_.add(decision);
   }
 
   void equate(const std::string& name, std::string other) {
@@ -146,7 +147,7 @@ class SourceResolver {
   }
 
   /// Returns the logical shape of the parameter that a bucket's member borrows from.
-  Extents shape_of_lender(const MemberKeys& borrowed, const std::string& where) {
+  Shape shape_of_lender(const MemberKeys& borrowed, const std::string& where) {
     const std::string& name = *borrowed.shape_of;
     const auto known = shapes_.find(name);
     if (known != shapes_.end()) return known->second;
@@ -171,8 +172,8 @@ class SourceResolver {
                  "\"shape\" in the rule", ""});
   }
 
-  Extents shape_of(std::size_t n, const Keys& keys, const CutPlan& plan, const At& at, const std::string& where) const {
-    if (keys.shape) return Extents(*keys.shape);
+  Shape shape_of(std::size_t n, const Keys& keys, const CutPlan& plan, const At& at, const std::string& where) const {
+    if (keys.shape) return Shape(*keys.shape);
     const StoredArray& first = names_.first(n);
     if (first.global_shape && first.global_shape->size() == plan.dims.size() && (keys.grid || !keys.boxes) &&
         (keys.grid || keys.flat || fits_files(n, *first.global_shape, plan)))
@@ -180,7 +181,7 @@ class SourceResolver {
     if (keys.grid) return shape_of_grid(n, keys, plan);
     if (keys.boxes) return BoxCover::reach(*keys.boxes);
     if (first.verbatim) return first.shape;
-    Extents shape(plan.dims.size());
+    Shape shape(plan.dims.size());
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const std::size_t dim = plan.permute[i];
       const CutSpec& spec = plan.dims[dim];
@@ -191,7 +192,7 @@ class SourceResolver {
 
   /// Returns whether the pieces found are those of this shape. A shape in a file may come from an earlier job that had
   /// only this piece.
-  bool fits_files(std::size_t n, const Extents& shape, const CutPlan& plan) const {
+  bool fits_files(std::size_t n, const Shape& shape, const CutPlan& plan) const {
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const CutSpec& spec = plan.dims[plan.permute[i]];
       if (spec.declared_size()) continue;
@@ -211,9 +212,9 @@ class SourceResolver {
 
   /// Returns the logical shape of a tensor whose cards hold pieces counted by a grid. One deviating card must not
   /// change the result.
-  Extents shape_of_grid(std::size_t n, const Keys& keys, const CutPlan& plan) const {
+  Shape shape_of_grid(std::size_t n, const Keys& keys, const CutPlan& plan) const {
     const Mesh& mesh = layout_.mesh;
-    Extents shape = BoxCover::reach(*keys.boxes);
+    Shape shape = BoxCover::reach(*keys.boxes);
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const std::size_t dim = plan.permute[i];
       if ((*keys.grid)[dim] == 0) continue;
@@ -252,7 +253,8 @@ class SourceResolver {
       const auto most = std::max_element(votes.begin(), votes.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });
       const bool is_whole = std::find(is_found.begin(), is_found.end(), false) == is_found.end();
-      if (const std::string reason = is_whole && votes.size() > 1 ? explain_extents(found, spec) : ""; !reason.empty())
+      if (const std::string reason = is_whole && votes.size() > 1 ? explain_piece_sizes(found, spec) : "";
+          !reason.empty())
         throw Error(Kind::input, where,
                     {"dimension " + std::to_string(dim) + " is stored as " + format_list(found),
                      "equal pieces, as \"uneven\": \"exact\" says", reason});
@@ -265,7 +267,7 @@ class SourceResolver {
       throw Error(Kind::input, where,
                   {"dimension " + std::to_string(dim) + " is stored as " + format_list(found),
                    "pieces of " + std::to_string(total) + " elements as the layout's \"uneven\" cuts them",
-                   explain_extents(found, spec)});
+                   explain_piece_sizes(found, spec)});
     if (!is_expected(n, dim, total)) refuse_absent(n, dim, spec, found, is_found, at, where);
     return total;
   }
@@ -314,29 +316,29 @@ class SourceResolver {
   Naming naming_;
   Borrowing borrowing_;
   SourceNames names_;
-  std::unordered_map<std::string, Extents> shapes_;  // of parameters that buckets' members borrow from
+  std::unordered_map<std::string, Shape> shapes_;  // of parameters that buckets' members borrow from
   const Layout& layout_;
   PlacementBuilder builder_;
-  Likeness likeness_;
+  ShapeCheck shape_check_;
   RuleUse use_;
   const ExpectedShape& expected_;
 };
 
-bool has_unreadable(const Holding& holding) {
-  return std::any_of(holding->begin(), holding->end(),
+bool has_unreadable(const CardArrays& arrays_on_card) {
+  return std::any_of(arrays_on_card->begin(), arrays_on_card->end(),
                      [](const StoredArray& array) { return array.refusal.has_value(); });
 }
 
 }  // namespace
 
-std::set<std::string> unreadable_names(const Layout& layout, const std::vector<Holding>& files) {
-  const std::set<Holding> distinct(files.begin(), files.end());  // cards with equal contents share a holding
+std::set<std::string> unreadable_names(const Layout& layout, const std::vector<CardArrays>& files) {
+  const std::set<CardArrays> distinct(files.begin(), files.end());  // cards with equal contents share a holding
   if (std::none_of(distinct.begin(), distinct.end(), has_unreadable)) return {};
   Naming naming(layout);
   return SourceNames(layout, naming, files, [](const std::string&) { return false; }).refused();
 }
 
-Resolved resolve_source(const Layout& layout, const std::vector<Holding>& files, const Keep& keep,
+Resolved resolve_source(const Layout& layout, const std::vector<CardArrays>& files, const Keep& keep,
                         const ExpectedShape& expected) {
   if (layout.tables.empty()) return SourceResolver(layout, files, keep, expected).resolve();
   const std::vector<TableRows> tables = count_table_rows(layout, files);

@@ -8,9 +8,9 @@
 #include "layout/names/card_names.hpp"
 #include "layout/names/index_census.hpp"
 #include "layout/names/rule_use.hpp"
-#include "layout/placement/likeness.hpp"
 #include "layout/placement/placement_builder.hpp"
 #include "layout/placement/resolve.hpp"
+#include "layout/placement/shape_check.hpp"
 
 namespace ckpt {
 
@@ -73,7 +73,7 @@ std::vector<std::size_t> add_member(PlacementBuilder& builder, const Naming& nam
   const std::string place = describe_member(builder.layout(), tensor.name, bucket);
   const MemberKeys borrowed = borrowing.of(where);
   const Keys& keys = borrowed.keys;
-  if (keys.shape && !(tensor.shape == Extents(*keys.shape)))
+  if (keys.shape && !(tensor.shape == Shape(*keys.shape)))
     throw Error(Kind::layout, place,
                 {"its shape is " + to_string(tensor.shape), format_list(*keys.shape) + ", as the bucket says", ""});
   builder.add_member(tensor, where, keys, naming.unrenamed(bucket.name), place);
@@ -99,7 +99,7 @@ Layout carried(Layout layout, const Naming& naming, const std::vector<const Tens
   for (const Tensor* tensor : tensors) by_name.emplace(tensor->name, tensor);
   for (Bucket& bucket : layout.buckets)
     for (BucketMember& member : bucket.members)
-      if (const Extents& shape = by_name.at(member.name)->shape; !member.keys.shape)
+      if (const Shape& shape = by_name.at(member.name)->shape; !member.keys.shape)
         member.keys.shape.emplace(shape.begin(), shape.end());
   for (const Tensor* tensor : tensors)
     if (const auto other = naming.equal_of(tensor->name); other && !by_name.contains(*other))
@@ -121,7 +121,7 @@ std::vector<std::string> count_indices(const Layout& layout, const std::vector<T
 void add_ruled(PlacementBuilder& builder, const Naming& naming, const Tensor& tensor, Decision& decision,
                const std::string& where) {
   const Keys& keys = decision.keys;
-  if (keys.shape && !(Extents(*keys.shape) == tensor.shape))
+  if (keys.shape && !(Shape(*keys.shape) == tensor.shape))
     throw Error(Kind::layout, where,
                 {"its shape is " + to_string(tensor.shape), format_list(*keys.shape) + ", as the rule says", ""});
   if (tensor.shape.empty()) drop_cuts(decision.keys);
@@ -154,7 +154,7 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   const Borrowing borrowing(layout, naming);
   PlacementBuilder builder(carried(layout, naming, order));
   builder.reserve(order.size());
-  Likeness likeness;
+  ShapeCheck shape_check;
   RuleUse use(layout);
   std::vector<std::string> names;
   std::vector<std::string> unmatched;
@@ -162,11 +162,11 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
     if (const auto rule = naming.rule_of(tensor.name)) use.add(*rule);
     if (const auto member = borrowing.find(tensor.name)) {
       for (const std::size_t rule : add_member(builder, naming, borrowing, tensor, *member)) use.add(rule);
-      likeness.add_member();
+      shape_check.add_member();
     } else if (auto decision = naming.decide(tensor.name)) {
       use.add(*decision);
       const std::string where = describe(layout, tensor.name, decision->rule);
-      likeness.add(*decision);
+      shape_check.add(*decision);
       add_ruled(builder, naming, tensor, *decision, where);
     } else {
       return unmatched.push_back(tensor.name);
@@ -180,7 +180,7 @@ Resolved resolve_target(const Layout& layout, const std::vector<Tensor>& tensors
   if (!unmatched.empty()) refuse_unmatched(layout, unmatched, Kind::layout);
   if (are_all && layout.buckets.empty()) use.check_any(names, Kind::layout);
   Resolved resolved{builder.finish(), use.unused(names), {}};
-  for (const auto& more : {index_warnings, likeness.check(resolved.placement, Kind::layout)})
+  for (const auto& more : {index_warnings, shape_check.check(resolved.placement, Kind::layout)})
     resolved.warnings.insert(resolved.warnings.end(), more.begin(), more.end());
   check_names(resolved.placement);
   return resolved;

@@ -49,8 +49,8 @@ bool is_row_index(const std::string& name) {
 }
 
 /// Returns which dimension of the codes each dimension of the scales belongs to.
-std::vector<std::pair<std::size_t, std::size_t>> dims_together(const std::string& name, const Extents& codes,
-                                                               const Extents& scales) {
+std::vector<std::pair<std::size_t, std::size_t>> dims_together(const std::string& name, const Shape& codes,
+                                                               const Shape& scales) {
   std::vector<std::pair<std::size_t, std::size_t>> dims;
   if (is_row_index(name)) return {{0, 0}};  // it counts packed rows, with any number of columns
   if (scales.size() == codes.size() || scales.size() + 1 == codes.size()) {
@@ -64,8 +64,7 @@ std::vector<std::pair<std::size_t, std::size_t>> dims_together(const std::string
 }
 
 /// Square blocks have one size, even if no side is a multiple of it.
-std::optional<std::uint64_t> common_block(const std::vector<BlockDim>& dims, const Extents& codes,
-                                          const Extents& scales) {
+std::optional<std::uint64_t> common_block(const std::vector<BlockDim>& dims, const Shape& codes, const Shape& scales) {
   std::optional<std::uint64_t> block;
   for (const BlockDim& dim : dims) {
     const auto here = power_of_two(codes[dim.of_codes], scales[dim.of_scales]);
@@ -75,7 +74,7 @@ std::optional<std::uint64_t> common_block(const std::vector<BlockDim>& dims, con
   return block;
 }
 
-std::vector<BlockDim> block_dims(const std::string& name, const Extents& codes, const Extents& scales) {
+std::vector<BlockDim> block_dims(const std::string& name, const Shape& codes, const Shape& scales) {
   std::vector<BlockDim> equal;
   std::vector<BlockDim> in_blocks;
   for (const auto& [c, s] : dims_together(name, codes, scales)) {
@@ -119,9 +118,9 @@ std::optional<std::uint64_t> cut_within(const Runs& runs, const BlockDim& dim, s
   return std::nullopt;
 }
 
-bool is_cut(const Spread& spread) {
-  if (spread.flat || spread.bucket || spread.boxes) return false;
-  return std::any_of(spread.cuts.begin(), spread.cuts.end(), [](const auto& cut) { return cut->pieces() > 1; });
+bool is_cut(const Sharding& sharding) {
+  if (sharding.flat || sharding.bucket || sharding.boxes) return false;
+  return std::any_of(sharding.cuts.begin(), sharding.cuts.end(), [](const auto& cut) { return cut->pieces() > 1; });
 }
 
 /// An error in the cut of a scale.
@@ -134,8 +133,8 @@ class ScaleCut {
  public:
   ScaleCut(const Placement& placement, ParameterId codes, ParameterId scales)
       : placement_(placement),
-        codes_(placement.spreads()[codes]),
-        scales_(placement.spreads()[scales]),
+        codes_(placement.shardings()[codes]),
+        scales_(placement.shardings()[scales]),
         codes_tensor_(placement.tensors()[codes]),
         scales_tensor_(placement.tensors()[scales]) {}
 
@@ -148,21 +147,23 @@ class ScaleCut {
 
   /// Two cuts with equal keys have the same error.
   auto key() const {
-    const auto cuts = [](const Spread& spread) {
+    const auto cuts = [](const Sharding& sharding) {
       std::vector<const DimCut*> all;
-      for (const auto& cut : spread.cuts) all.push_back(cut.get());
+      for (const auto& cut : sharding.cuts) all.push_back(cut.get());
       return all;
     };
     return std::tuple(is_row_index(scales_tensor_.name), cuts(codes_), codes_.axes, cuts(scales_), scales_.axes);
   }
 
  private:
-  static bool is_plain(const Spread& spread) { return !spread.flat && !spread.bucket && spread.boxes == nullptr; }
+  static bool is_plain(const Sharding& sharding) {
+    return !sharding.flat && !sharding.bucket && sharding.boxes == nullptr;
+  }
 
   /// Returns the axes that cut: an axis of one card does not.
-  std::vector<Axis> axes(const Spread& spread, std::size_t dim) const {
+  std::vector<Axis> axes(const Sharding& sharding, std::size_t dim) const {
     std::vector<Axis> found;
-    for (const Axis axis : spread.axes[dim])
+    for (const Axis axis : sharding.axes[dim])
       if (placement_.mesh().shape[axis] > 1) found.push_back(axis);
     return found;
   }
@@ -205,17 +206,17 @@ class ScaleCut {
   }
 
   const Placement& placement_;
-  const Spread& codes_;
-  const Spread& scales_;
+  const Sharding& codes_;
+  const Sharding& scales_;
   const Tensor& codes_tensor_;
   const Tensor& scales_tensor_;
 };
 
 /// Checks a table, which applies to all codes or describes all of them: neither may be cut.
 std::optional<CutFault> table_fault(const Placement& placement, ParameterId codes, ParameterId table) {
-  if (is_cut(placement.spreads()[table])) return CutFault{"is cut, although all of it belongs to each of its codes"};
+  if (is_cut(placement.shardings()[table])) return CutFault{"is cut, although all of it belongs to each of its codes"};
   const std::string& name = placement.tensors()[table].name;
-  if (name.find("quant_state") == std::string::npos || !is_cut(placement.spreads()[codes])) return std::nullopt;
+  if (name.find("quant_state") == std::string::npos || !is_cut(placement.shardings()[codes])) return std::nullopt;
   return CutFault{"says the shape of all of '" + placement.tensors()[codes].name + "', which is cut"};
 }
 
@@ -241,7 +242,7 @@ class Faults {
 };
 
 [[noreturn]] void refuse(const Placement& target, ParameterId parameter, const CutFault& fault) {
-  const auto rule = target.spreads()[parameter].rule;
+  const auto rule = target.shardings()[parameter].rule;
   const std::string decided = rule ? rule_name(target.layout(), *rule) : "no rule";
   throw Error(Kind::layout, target.layout().origin + ": parameter '" + target.tensors()[parameter].name + "'",
               {fault.found + " (" + decided + " matches it)", "both cut alike, at multiples of the block",
@@ -264,7 +265,7 @@ std::vector<std::string> check_scale_cuts(const Placement& target, const Placeme
     if (!codes) continue;
     const auto fault = of_target.of(*codes, parameter, ties[parameter]->role);
     if (!fault) continue;
-    const bool is_meant = fault->is_whole && target.spreads()[parameter].rule.has_value();
+    const bool is_meant = fault->is_whole && target.shardings()[parameter].rule.has_value();
     if (!is_meant && !of_source.of(source_of[*codes], source_of[parameter], ties[parameter]->role))
       refuse(target, parameter, *fault);
     told.push_back("'" + tensors[parameter].name + "' " + fault->found);

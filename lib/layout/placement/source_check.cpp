@@ -41,9 +41,9 @@ class CardCheck {
       if (found != nullptr) refuse_elsewhere(parameter, position);
       return;
     }
-    const Extents expected = placement_.stored_shape(array, position);
+    const Shape expected = placement_.stored_shape(array, position);
     if (found == nullptr) {
-      if (volume(expected) != 0 || placement_.tensors()[parameter].verbatim)
+      if (numel(expected) != 0 || placement_.tensors()[parameter].verbatim)
         refuse_missing(parameter, position, expected);
       return;
     }
@@ -51,16 +51,16 @@ class CardCheck {
     if (!(found->dtype == placement_.tensors()[parameter].dtype) ||
         found->verbatim != placement_.tensors()[parameter].verbatim)
       refuse_dtype(parameter, position, *found);
-    const bool is_own = !placement_.spreads()[parameter].bucket;
+    const bool is_own = !placement_.shardings()[parameter].bucket;
     if (is_own && found->global_shape && !(*found->global_shape == placement_.tensors()[parameter].shape))
       note_other_shape(parameter, position, *found);
   }
 
   /// A job on one card's file alone records there that its piece is the whole parameter: the layout knows better.
   void note_other_shape(ParameterId parameter, Position position, const StoredArray& found) {
-    const Extents& shape = placement_.tensors()[parameter].shape;
-    const Extents& said = *found.global_shape;
-    const auto rule = placement_.spreads()[parameter].rule;
+    const Shape& shape = placement_.tensors()[parameter].shape;
+    const Shape& said = *found.global_shape;
+    const auto rule = placement_.shardings()[parameter].rule;
     const bool is_said = rule && layout_.parameters[*rule].keys.shape;
     if (!(said == found.shape) && !is_said)
       throw Error(Kind::input, place(parameter, position),
@@ -94,7 +94,7 @@ class CardCheck {
   }
 
   std::string held_by(ParameterId parameter) const {
-    if (const auto& boxes = placement_.spreads()[parameter].boxes) return "the cards " + cards_of(*boxes);
+    if (const auto& boxes = placement_.shardings()[parameter].boxes) return "the cards " + cards_of(*boxes);
     std::vector<std::string> parts;
     for (const auto& [axis, coordinates] : placement_.arrays()[placement_.array_of(parameter)].at)
       parts.push_back(layout_.mesh.axes[axis] + "=" +
@@ -109,8 +109,8 @@ class CardCheck {
                  "it on " + held_by(parameter) + " only, as " + layout_.origin + " says", "is it the right layout?"});
   }
 
-  [[noreturn]] void refuse_missing(ParameterId parameter, Position position, const Extents& expected) const {
-    const auto rule = placement_.spreads()[parameter].rule;
+  [[noreturn]] void refuse_missing(ParameterId parameter, Position position, const Shape& expected) const {
+    const auto rule = placement_.shardings()[parameter].rule;
     std::vector<Position> holders;
     for (Position p = 0; p < layout_.mesh.size(); ++p)
       if (names_.at(parameter, p) != nullptr) holders.push_back(p);
@@ -129,27 +129,27 @@ class CardCheck {
   }
 
   [[noreturn]] void refuse_shape(ParameterId parameter, Position position, const StoredArray& found,
-                                 const Extents& expected) const {
+                                 const Shape& expected) const {
     const Tensor& tensor = placement_.tensors()[parameter];
-    const Spread& spread = placement_.spreads()[parameter];
-    if (spread.bucket)
+    const Sharding& sharding = placement_.shardings()[parameter];
+    if (sharding.bucket)
       throw Error(Kind::input, place(parameter, position),
                   explain_piece(placement_, placement_.array_of(parameter), position,
                                 [&](Position card) { return names_.at(parameter, card); }));
     std::string cuts;
-    std::vector<CutSpec> specs(spread.axes.size());
+    std::vector<CutSpec> specs(sharding.axes.size());
     std::vector<std::string> axis_names = layout_.mesh.axes;
-    for (std::size_t d = 0; d < spread.axes.size(); ++d) {
-      if (d < spread.cuts.size() && spread.cuts[d]->is_sum_of_parts()) specs[d].parts = {d, {tensor.shape[d]}, 0};
-      for (std::size_t i = 0; i < spread.axes[d].size(); ++i) {
-        const Axis axis = spread.axes[d][i];
+    for (std::size_t d = 0; d < sharding.axes.size(); ++d) {
+      if (d < sharding.cuts.size() && sharding.cuts[d]->is_sum_of_parts()) specs[d].parts = {d, {tensor.shape[d]}, 0};
+      for (std::size_t i = 0; i < sharding.axes[d].size(); ++i) {
+        const Axis axis = sharding.axes[d][i];
         specs[d].axes.push_back(axis);
         specs[d].counts.push_back(layout_.mesh.shape[axis]);
         cuts += (i == 0 ? ", dim " + std::to_string(d) + " over " : " and ") + layout_.mesh.axes[axis] + "=" +
                 std::to_string(layout_.mesh.shape[axis]);
       }
     }
-    const bool is_plain = !spread.flat;
+    const bool is_plain = !sharding.flat;
     throw Error(Kind::input, place(parameter, position),
                 {"stored shape " + to_string(found.shape),
                  to_string(expected) + " by " + layout_.origin + " (logical " + to_string(tensor.shape) + cuts + ")",

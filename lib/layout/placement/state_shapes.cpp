@@ -17,7 +17,7 @@ bool are_stored_alike(const Placement& placement, ParameterId a, ParameterId b) 
     return placement.stored_shape(placement.array_of(parameter), placement.first_base(parameter));
   };
   const auto is_plain = [&](ParameterId parameter) {
-    return !placement.spreads()[parameter].bucket && !placement.spreads()[parameter].flat;
+    return !placement.shardings()[parameter].bucket && !placement.shardings()[parameter].flat;
   };
   return is_plain(a) && is_plain(b) && stored(a) == stored(b);
 }
@@ -26,20 +26,20 @@ bool is_suspect_state(const Placement& placement, ParameterId state, ParameterId
   const Tensor& a = placement.tensors()[state];
   const Tensor& b = placement.tensors()[parameter];
   if (a.verbatim || b.verbatim || a.shape == b.shape || a.shape.size() != b.shape.size()) return false;
-  return volume(a.shape) == volume(b.shape) || are_stored_alike(placement, state, parameter);
+  return numel(a.shape) == numel(b.shape) || are_stored_alike(placement, state, parameter);
 }
 
 /// Suspect state, with its parameter.
 using Pairs = std::vector<std::pair<ParameterId, ParameterId>>;
 
 Pairs suspects(const Placement& placement, const Affix& affix, const NameGroup& group,
-               const std::function<bool(ParameterId)>& is_excused) {
+               const std::function<bool(ParameterId)>& is_allowed) {
   Pairs found;
   for (const std::string& name : group.names) {
     const auto state = placement.find(name);
     const auto own = affix.without(name);
     const auto parameter = own ? placement.find(*own) : std::nullopt;
-    if (parameter && !is_excused(*state) && is_suspect_state(placement, *state, *parameter))
+    if (parameter && !is_allowed(*state) && is_suspect_state(placement, *state, *parameter))
       found.emplace_back(*state, *parameter);
   }
   return found;
@@ -76,12 +76,13 @@ std::map<Affix, std::vector<NameGroup>> states_of(const Placement& placement) {
 
 }  // namespace
 
-std::vector<std::string> unlike_states(const Placement& placement, const std::function<bool(ParameterId)>& is_excused) {
+std::vector<std::string> state_shape_warnings(const Placement& placement,
+                                              const std::function<bool(ParameterId)>& is_allowed) {
   constexpr std::size_t most = 8;
   std::vector<std::string> warnings;
   for (const auto& [affix, groups] : states_of(placement))
     for (const NameGroup& group : groups)
-      if (const Pairs found = suspects(placement, affix, group, is_excused); !found.empty())
+      if (const Pairs found = suspects(placement, affix, group, is_allowed); !found.empty())
         warnings.push_back(describe(placement, group, found));
   if (warnings.size() <= most) return warnings;
   const std::size_t left_out = warnings.size() - most;

@@ -23,9 +23,9 @@ struct ParameterStrategy {
   std::uint64_t optimizer_shards = 1;           ///< dimension 0 is cut once more into this many pieces, over the
                                                 ///< replicas
   std::vector<std::uint64_t> sizes;             ///< of dimension 0's pieces, if they are uneven; else empty
-  std::uint64_t fields = 0;      ///< dimension 0 consists of this many equal parts, each cut over all devices; 0:
-                                 ///< `split` applies
-  std::optional<Extents> shape;  ///< of the whole tensor, if the file gives it
+  std::uint64_t fields = 0;    ///< dimension 0 consists of this many equal parts, each cut over all devices; 0:
+                               ///< `split` applies
+  std::optional<Shape> shape;  ///< of the whole tensor, if the file gives it
 
   friend bool operator==(const ParameterStrategy&, const ParameterStrategy&) = default;
 };
@@ -70,7 +70,7 @@ struct RawLayout {
   std::uint64_t fields = 0;
   std::int64_t step = 0;
   std::int64_t shards = 0;
-  std::optional<Extents> shape;
+  std::optional<Shape> shape;
 };
 
 struct RawStrategy {

@@ -83,7 +83,7 @@ class Regrouping {
  private:
   RawLayout joined(const std::vector<std::size_t>& joints) const {
     RawLayout raw = raw_;
-    Extents whole;
+    Shape whole;
     for (std::size_t i = 0; i < flat_.size(); ++i) {
       if (i > 0 && std::find(joints.begin(), joints.end(), i - 1) != joints.end()) {
         raw.map.back().push_back(flat_[i]);

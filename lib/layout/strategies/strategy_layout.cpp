@@ -27,13 +27,13 @@ constexpr const char* files_of_ranks = "rank_{card}/*.ckpt";
 constexpr std::uint64_t most_boxes = 1U << 17;
 
 /// A parameter with the stages that it lives in.
-struct Placed {
+struct StagedParameter {
   const ParameterStrategy* strategy = nullptr;
   std::vector<std::uint64_t> stages;
 };
 
 /// Parameters that are cut alike.
-struct Way {
+struct CutGroup {
   std::vector<std::string> names;
   bool is_uneven = false;
 };
@@ -77,7 +77,7 @@ class StrategyLayout {
     find_devices();
     make_mesh();
     check_boxed();
-    add_unlike_states();
+    add_differing_states();
     add_state_rule();
     add_rules();
     layout_.files = CardFiles({FileEntry{FileTemplate(files_of_ranks, layout_.mesh), ""}});
@@ -89,7 +89,7 @@ class StrategyLayout {
   void collect() {
     for (const auto& [number, stage] : stages_)
       for (const auto& [name, parameter] : stage->parameters) {
-        Placed& placed = parameters_[name];
+        StagedParameter& placed = parameters_[name];
         if (placed.strategy != nullptr && !(*placed.strategy == parameter))
           throw Error(
               Kind::layout, stage->origin,
@@ -119,16 +119,16 @@ class StrategyLayout {
   /// Returns the devices' axes as spans that fit as many parameters as possible; puts the names of the others in
   /// `boxed_`.
   Refinement common_refinement() {
-    std::map<Spans, Way> ways;
+    std::map<Spans, CutGroup> ways;
     for (const auto& [name, placed] : parameters_)
       if (const auto spans = strategy::spans_of(*placed.strategy)) {
-        Way& way = ways[*spans];
+        CutGroup& way = ways[*spans];
         way.names.push_back(name);
         way.is_uneven |= !placed.strategy->sizes.empty();
       } else {
         boxed_.insert(name);
       }
-    std::vector<const std::pair<const Spans, Way>*> ordered;
+    std::vector<const std::pair<const Spans, CutGroup>*> ordered;
     for (const auto& way : ways) ordered.push_back(&way);
     // Uneven pieces are more readable as sizes on a mesh than as boxes; otherwise the most common way comes first.
     std::stable_sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) {
@@ -183,12 +183,12 @@ class StrategyLayout {
     return axes;
   }
 
-  std::optional<At> at_of(const Placed& placed) const {
+  std::optional<At> at_of(const StagedParameter& placed) const {
     if (placed.stages.size() == stages_.size()) return std::nullopt;
     return At{{0, placed.stages}};
   }
 
-  Keys keys_of(const std::string& name, const Placed& placed) const {
+  Keys keys_of(const std::string& name, const StagedParameter& placed) const {
     const ParameterStrategy& parameter = *placed.strategy;
     Keys keys;
     keys.shape = shape_of(parameter);
@@ -222,7 +222,7 @@ class StrategyLayout {
     return std::vector<std::uint64_t>(parameter.shape->begin(), parameter.shape->end());
   }
 
-  Boxes boxes_of(const std::string& name, const Placed& placed, const std::vector<std::uint64_t>& grid) const {
+  Boxes boxes_of(const std::string& name, const StagedParameter& placed, const std::vector<std::uint64_t>& grid) const {
     const std::string object = origin_ + ": parameter '" + name + "'";
     if (!placed.strategy->sizes.empty() && placed.strategy->optimizer_shards > 1)
       throw Error(Kind::layout, object,
@@ -246,15 +246,15 @@ class StrategyLayout {
     return nullptr;
   }
 
-  bool is_like_weight(const std::string& name, const Placed& placed) const {
+  bool is_like_weight(const std::string& name, const StagedParameter& placed) const {
     const std::string* const weight = weight_of(name);
     if (weight == nullptr) return false;
-    const Placed& other = parameters_.at(*weight);
+    const StagedParameter& other = parameters_.at(*weight);
     return other.stages == placed.stages && *other.strategy == *placed.strategy;
   }
 
   /// State that is cut differently from its parameter has a rule of its own, before the one for all state.
-  void add_unlike_states() {
+  void add_differing_states() {
     for (const auto& [name, placed] : parameters_)
       if (weight_of(name) != nullptr && !is_like_weight(name, placed)) add_rule({name}, keys_of(name, placed));
   }
@@ -303,7 +303,7 @@ class StrategyLayout {
 
   std::map<std::uint64_t, const StageStrategy*> stages_;
   const std::string& origin_;
-  std::map<std::string, Placed> parameters_;
+  std::map<std::string, StagedParameter> parameters_;
   std::uint64_t devices_ = 1;  // number of a stage's devices
   std::set<std::string> boxed_;
   std::vector<Span> axes_;  // axes of a stage, major first

@@ -107,7 +107,7 @@ std::vector<Box> boxes_of(const ParameterStrategy& parameter, const std::vector<
         index.add(device / strides[axis] % parameter.devices[axis], parameter.devices[axis]);
       return index;
     };
-    Box box = whole(Extents(std::span<const std::uint64_t>(pieces)));
+    Box box = whole(Shape(std::span<const std::uint64_t>(pieces)));
     for (std::size_t d = 0; d < pieces.size(); ++d) {
       const Index index = index_over(parameter.split[d]);
       box.set(d,

@@ -46,7 +46,7 @@ class TableCounter {
  public:
   TableCounter(const Layout& layout, const TableDatasets& table) : layout_(layout), table_(table) {}
 
-  std::uint64_t rows_in(const Holding& file, std::uint64_t position) const {
+  std::uint64_t rows_in(const CardArrays& file, std::uint64_t position) const {
     const StoredArray& keys = array(file, table_.keys, position);
     const bool is_key =
         keys.dtype.kind == ElementKind::unsigned_integer || keys.dtype.kind == ElementKind::signed_integer;
@@ -64,13 +64,13 @@ class TableCounter {
     return keys.shape[0];
   }
 
-  std::uint64_t offsets_in(const Holding& file, std::uint64_t position, const RowGroups& groups) const {
+  std::uint64_t offsets_in(const CardArrays& file, std::uint64_t position, const RowGroups& groups) const {
     const StoredArray& offsets = array(file, table_.offsets, position);
     const std::uint64_t expected = groups.of_server(position).size() + 1;
     const bool is_whole_number =
         offsets.dtype.kind == ElementKind::unsigned_integer || offsets.dtype.kind == ElementKind::signed_integer;
     if (!is_whole_number || offsets.dtype.size != 8 || offsets.dtype.order != ByteOrder::little ||
-        offsets.shape != Extents{expected})
+        offsets.shape != Shape{expected})
       refuse(table_.offsets, position, "found " + offsets.dtype.name + " " + to_string(offsets.shape),
              "where each of the server's " + std::to_string(expected - 1) + " shards begins, and the end: u64 [" +
                  std::to_string(expected) + "]");
@@ -78,7 +78,7 @@ class TableCounter {
   }
 
  private:
-  const StoredArray& array(const Holding& file, const std::string& name, std::uint64_t position) const {
+  const StoredArray& array(const CardArrays& file, const std::string& name, std::uint64_t position) const {
     const auto found = std::lower_bound(file->begin(), file->end(), name,
                                         [](const StoredArray& each, const std::string& n) { return each.name < n; });
     if (found == file->end() || found->name != name)
@@ -154,11 +154,11 @@ std::vector<TableDatasets> find_tables(const Layout& layout, const std::vector<s
   return found;
 }
 
-std::vector<TableRows> count_table_rows(const Layout& layout, const std::vector<Holding>& files) {
+std::vector<TableRows> count_table_rows(const Layout& layout, const std::vector<CardArrays>& files) {
   if (layout.tables.empty()) return {};
   std::set<std::string> names;
   std::set<const void*> seen;
-  for (const Holding& file : files)
+  for (const CardArrays& file : files)
     if (seen.insert(file.get()).second)
       for (const StoredArray& array : *file) names.insert(array.name);
   std::vector<TableRows> tables;

@@ -65,7 +65,7 @@ struct TableRows {
 /// Counts the rows of a source's tables from the declarations in its files (one Holding for each mesh position). Throws
 /// input for a server that lacks a table that others have, and for datasets of wrong types, or of other lengths than
 /// the keys'.
-std::vector<TableRows> count_table_rows(const Layout& layout, const std::vector<Holding>& files);
+std::vector<TableRows> count_table_rows(const Layout& layout, const std::vector<CardArrays>& files);
 
 /// Returns the layout with its tables' datasets cut by these rows (Layout::table_arrays, table_offsets).
 Layout with_table_rows(Layout layout, const std::vector<TableRows>& tables);

@@ -12,7 +12,7 @@
 
 #include "base/error.hpp"
 #include "processes/communicator.hpp"
-#include "processes/mpi/rank_above.hpp"
+#include "processes/mpi/parent_rank.hpp"
 
 namespace ckpt {
 
@@ -82,14 +82,14 @@ std::string place_in_job() {
 
 bool launched_in_parallel() {
   const LaunchEnvironment environment = launch_environment();
-  if (const auto above = rank_above(environment); above && above->is_connected) return false;
+  if (const auto above = parent_rank(environment); above && above->is_connected) return false;
   return is_parallel(environment);
 }
 
-AboveInJob above_in_job() {
-  const auto above = rank_above(launch_environment());
-  if (!above) return AboveInJob::nothing;
-  return above->has_mpi ? AboveInJob::with_mpi : AboveInJob::without_mpi;
+JobAncestor job_ancestor() {
+  const auto above = parent_rank(launch_environment());
+  if (!above) return JobAncestor::nothing;
+  return above->has_mpi ? JobAncestor::with_mpi : JobAncestor::without_mpi;
 }
 
 void prefer_shared_memory() {

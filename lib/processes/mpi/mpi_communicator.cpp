@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/backoff.hpp"
 #include "base/error.hpp"
-#include "base/growing_pause.hpp"
 #include "base/log.hpp"
 #include "processes/mpi/check.hpp"
 
@@ -34,9 +34,9 @@ bool start_mpi() {
 /// Waits until `is_done()`. Processes wait for one another here: MPI would keep a processor busy, which this process's
 /// own threads, or the process that it waits for, may need.
 template <class IsDone>
-void wait_patiently(const IsDone& is_done) {
+void poll_until(const IsDone& is_done) {
   constexpr int tries = 100;  // some tens of microseconds
-  GrowingPause pause;
+  Backoff pause;
   for (int n = 0; !is_done(); ++n)
     if (n >= tries) std::this_thread::sleep_for(pause.next());
 }
@@ -46,7 +46,7 @@ template <class Call>
 void collectively(const char* name, const Call& call) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(call(&request), name);
-  wait_patiently([&] {
+  poll_until([&] {
     int done = 0;
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), name);
     return done != 0;
@@ -56,7 +56,7 @@ void collectively(const char* name, const Call& call) {
 void check_all(std::vector<MPI_Request>& requests) {
   std::vector<MPI_Status> statuses(requests.size());
   int status = MPI_SUCCESS;
-  wait_patiently([&] {
+  poll_until([&] {
     int done = 0;
     status = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, statuses.data());
     return status != MPI_SUCCESS || done != 0;

@@ -34,7 +34,7 @@ class Items {
     ZipForm item = zip.take();
     const std::uint64_t begin = round_up(form_.bytes, item_alignment);
     put(form_.bytes, std::string(begin - form_.bytes, '\0'));
-    for (Passage& passage : item.passages) put(begin + passage.offset, std::move(passage.bytes));
+    for (FileSegment& segment : item.segments) put(begin + segment.offset, std::move(segment.bytes));
     form_.bytes = checked_add(begin, item.bytes, "a file");
     data = {begin + data.lo, begin + data.hi};
     return {begin, form_.bytes};
@@ -44,18 +44,18 @@ class Items {
 
  private:
   void put(std::uint64_t offset, std::string bytes) {
-    auto& passages = form_.passages;
-    if (!passages.empty() && passages.back().offset + passages.back().bytes.size() == offset)
-      passages.back().bytes += bytes;
+    auto& segments = form_.segments;
+    if (!segments.empty() && segments.back().offset + segments.back().bytes.size() == offset)
+      segments.back().bytes += bytes;
     else if (!bytes.empty())
-      passages.push_back({offset, std::move(bytes)});
+      segments.push_back({offset, std::move(bytes)});
   }
 
   ZipForm form_;
 };
 
 DcpTensor tensor_of(const FileSpec::Array& array, Interval item) {
-  Box box{array.corner.value_or(Extents(array.shape.size())), array.shape};
+  Box box{array.origin.value_or(Shape(array.shape.size())), array.shape};
   for (std::size_t d = 0; d < box.hi.size(); ++d) box.hi[d] += box.lo[d];
   DcpPath path = dcp_path(array.source_name);
   if (dcp_name(path) != array.name) path = {{array.name}};
@@ -74,7 +74,7 @@ NewFile dcp_form(const FileSpec& spec) {
       made.room.data.emplace_back();  // an empty piece is no chunk, unless the whole tensor is empty
       continue;
     }
-    const std::uint64_t bytes = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
+    const std::uint64_t bytes = checked_mul(numel(array.shape), array.dtype.size, "a tensor");
     Interval data;
     index.tensors.push_back(tensor_of(array, items.add(write_tensor(array), bytes, data)));
     made.room.data.push_back(bytes > 0 ? FileExtents(data.lo, bytes) : FileExtents());
@@ -91,9 +91,9 @@ NewFile dcp_form(const FileSpec& spec) {
   ZipForm form = items.take();
   made.room.bytes = form.bytes;
   made.room.is_in_order = false;
-  made.room.metadata = sum_of_passages(form);
+  made.room.metadata = sum_of_segments(form);
   made.room.index = wire::packed(index);
-  made.passages = std::move(form.passages);
+  made.segments = std::move(form.segments);
   return made;
 }
 

@@ -32,9 +32,9 @@ void check_apart(std::vector<Interval> items) {
                    "is .metadata that of these files?"});
 }
 
-void check(const std::string& found, const DType& dtype, const Extents& shape, const DcpTensor& tensor,
+void check(const std::string& found, const DType& dtype, const Shape& shape, const DcpTensor& tensor,
            const DcpChunk& chunk) {
-  const Extents expected = chunk.box.shape();
+  const Shape expected = chunk.box.shape();
   if (shape == expected && dtype.name == tensor.dtype.name) return;
   throw Error(Kind::input, "",
               {found + dtype.name + " " + to_string(shape),

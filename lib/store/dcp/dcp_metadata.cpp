@@ -21,7 +21,7 @@ namespace {
   throw Error(Kind::input, object, {found, expected, remedy});
 }
 
-bool is_before(const Extents& a, const Extents& b) {
+bool is_before(const Shape& a, const Shape& b) {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }
 
@@ -120,14 +120,14 @@ class DcpReader {
   DcpTensor tensor_at(const std::string& name, DType dtype, PickleId value) const {
     DcpTensor tensor{
         name, std::move(dtype), whole_numbers(pickle_, need_field(pickle_, value, "size"), "its size"), {}, {{name}}};
-    checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
+    checked_mul(numel(tensor.shape), tensor.dtype.size, "its number of bytes");
     for (const PickleId id : items_in(pickle_, need_field(pickle_, value, "chunks"), "its chunks")) {
-      const Extents lo = whole_numbers(pickle_, need_field(pickle_, id, "offsets"), "a chunk's offsets");
-      const Extents sizes = whole_numbers(pickle_, need_field(pickle_, id, "sizes"), "a chunk's sizes");
+      const Shape lo = whole_numbers(pickle_, need_field(pickle_, id, "offsets"), "a chunk's offsets");
+      const Shape sizes = whole_numbers(pickle_, need_field(pickle_, id, "sizes"), "a chunk's sizes");
       if (lo.size() != tensor.shape.size() || sizes.size() != tensor.shape.size())
         refuse_dcp("", "has a chunk of " + std::to_string(lo.size()) + " dimensions",
                    std::to_string(tensor.shape.size()) + ", as the tensor has");
-      Box box{lo, Extents(lo.size())};
+      Box box{lo, Shape(lo.size())};
       for (std::size_t d = 0; d < lo.size(); ++d) box.hi[d] = checked_add(lo[d], sizes[d], "a chunk's end");
       if (!contains(whole(tensor.shape), box))
         refuse_dcp("", "has the chunk " + to_string(box), "within its shape " + to_string(tensor.shape));
@@ -181,11 +181,11 @@ class DcpReader {
       return;
     }
     const PickleId lo = field_of(pickle_, index, "offset");
-    const Extents begin = lo == no_node || is_none(pickle_, lo) ? Extents(tensor.shape.size())
-                                                                : whole_numbers(pickle_, lo, "a chunk's offset");
+    const Shape begin = lo == no_node || is_none(pickle_, lo) ? Shape(tensor.shape.size())
+                                                              : whole_numbers(pickle_, lo, "a chunk's offset");
     const auto found =
         std::lower_bound(tensor.chunks.begin(), tensor.chunks.end(), begin,
-                         [](const DcpChunk& chunk, const Extents& at) { return is_before(chunk.box.lo, at); });
+                         [](const DcpChunk& chunk, const Shape& at) { return is_before(chunk.box.lo, at); });
     if (found == tensor.chunks.end() || !(found->box.lo == begin)) return;  // an empty chunk
     if (found->file != in_no_file) refuse_dcp("", "is stored twice at " + to_string(begin), "once");
     found->file = file;

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/boxed_optional.hpp"
 #include "base/error.hpp"
-#include "base/rare.hpp"
 #include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
 
@@ -32,11 +32,11 @@ using DcpPath = std::vector<DcpKey>;
 struct DcpTensor {
   std::string name;
   DType dtype;
-  Extents shape;
+  Shape shape;
   std::vector<DcpChunk> chunks;  ///< none of them empty, unless the tensor is
   DcpPath path = {};             ///< the path from which its name was made; never empty when read
   /// The reason why nobody can read it, whatever its files hold; then it has no dtype, and one chunk without elements.
-  Rare<Error> refusal = {};
+  BoxedOptional<Error> refusal = {};
 };
 
 /// A Python object that is an item of its own.

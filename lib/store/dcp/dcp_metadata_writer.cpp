@@ -51,7 +51,7 @@ class DcpWriter {
     value();
   }
 
-  void size(const Extents& numbers) {
+  void size(const Shape& numbers) {
     out_.global("torch", "Size");
     out_.numbers(numbers);
     out_.opcode(op::tuple1, op::reduce);
@@ -139,7 +139,7 @@ class DcpWriter {
     });
   }
 
-  void index(const std::string& name, const Extents* offset, std::size_t number) {
+  void index(const std::string& name, const Shape* offset, std::size_t number) {
     object(metadata_module, "MetadataIndex", [&] {
       field("fqn", [&] { out_.word(name); });
       field("offset", [&] { offset == nullptr ? out_.opcode(op::none) : size(*offset); });

@@ -26,7 +26,7 @@ std::vector<std::string> attribute_names(hid_t object) {
 /// Returns the value whose elements `read(type, buffer)` writes to the buffer.
 template <class Read>
 Value value_by(hid_t type, hid_t space, GlobalHeap& heap, Read&& read) {
-  Value value{describe(type), extents_of(space), {}};
+  Value value{describe(type), shape_of_space(space), {}};
   const std::uint64_t count = value.count();
   if (count == 0) return value;
   const StoredForm form(type, heap);
@@ -105,7 +105,7 @@ void write_text(hid_t object, const char* name, const std::string& text) {
         "writing an attribute");
 }
 
-void write_extents(hid_t object, const char* name, const Extents& extents) {
+void write_shape(hid_t object, const char* name, const Shape& extents) {
   const hsize_t count = extents.size();
   const auto space = own<SpaceId>(H5Screate_simple(1, &count, nullptr), "H5Screate_simple");
   const auto id = create_attribute(object, name, H5T_STD_I64LE, space.get());

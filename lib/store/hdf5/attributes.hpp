@@ -25,7 +25,7 @@ std::optional<Attribute> take(std::vector<Attribute>& attributes, const std::str
 
 void write_attribute(hid_t object, const Attribute& attribute);
 void write_text(hid_t object, const char* name, const std::string& text);
-void write_extents(hid_t object, const char* name, const Extents& extents);
+void write_shape(hid_t object, const char* name, const Shape& extents);
 
 /// Reads or writes a dataset's whole value.
 Value read_value(hid_t dataset, hid_t type, hid_t space, GlobalHeap& heap);

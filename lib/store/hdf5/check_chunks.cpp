@@ -26,7 +26,7 @@ std::uint64_t min_bytes(const ChunkForm& form) {
 }
 
 /// Moves to the next place in the grid of chunks; returns false after the last.
-bool advance(std::vector<hsize_t>& place, const Extents& chunk, const Extents& shape) {
+bool advance(std::vector<hsize_t>& place, const Shape& chunk, const Shape& shape) {
   for (std::size_t i = place.size(); i-- > 0;) {
     if (chunk[i] < shape[i] - place[i]) {
       place[i] += chunk[i];
@@ -54,7 +54,7 @@ void decode_chunk(hid_t dataset, hid_t type, hid_t space, const std::vector<hsiz
 
 }  // namespace
 
-std::uint64_t check_chunks(hid_t dataset, const ChunkForm& form, const Extents& shape, std::uint64_t file_bytes) {
+std::uint64_t check_chunks(hid_t dataset, const ChunkForm& form, const Shape& shape, std::uint64_t file_bytes) {
   const auto type = own<TypeId>(H5Dget_type(dataset), "its type");
   const auto space = own<SpaceId>(H5Dget_space(dataset), "its dataspace");
   const std::uint64_t least = form.filters.empty() ? form.bytes : min_bytes(form);

@@ -47,7 +47,7 @@ std::uint64_t ChunkForm::decoding_bytes(std::uint64_t encoded) const {
   return checked_add(decoded, encoded, "its chunk");
 }
 
-ChunkForm chunk_form(hid_t creation, hid_t type, const Extents& shape) {
+ChunkForm chunk_form(hid_t creation, hid_t type, const Shape& shape) {
   std::array<hsize_t, H5S_MAX_RANK> extents{};
   const int rank = check(H5Pget_chunk(creation, H5S_MAX_RANK, extents.data()), "its chunks");
   if (static_cast<std::size_t>(rank) != shape.size()) refuse_form("chunks of another rank");

@@ -5,13 +5,13 @@
 
 #include "store/hdf5/chunk_decoder.hpp"
 #include "store/hdf5/library.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::hdf5 {
 
 /// How the data of a chunked dataset is cut and stored.
 struct ChunkForm {
-  Extents shape;
+  Shape shape;
   std::uint64_t bytes = 0;  ///< of a decoded chunk; never 0
   std::vector<Filter> filters;
   std::optional<ChunkDecoder> decoder;  ///< nothing if only HDF5 can decode
@@ -24,7 +24,7 @@ struct ChunkForm {
 };
 
 /// Throws input for chunks that a dataset of this shape cannot have.
-ChunkForm chunk_form(hid_t creation, hid_t type, const Extents& shape);
+ChunkForm chunk_form(hid_t creation, hid_t type, const Shape& shape);
 
 /// Returns the element that unwritten elements read as; empty: zeros.
 std::vector<std::byte> fill_value(hid_t creation, hid_t type);

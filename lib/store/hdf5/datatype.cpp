@@ -267,16 +267,16 @@ std::string encoding_of(hid_t type) {
   return plain_encoding(type);
 }
 
-std::optional<Extents> extents_of(hid_t space) {
+std::optional<Shape> shape_of_space(hid_t space) {
   if (check(H5Sget_simple_extent_type(space), "a dataspace's class") == H5S_NULL) return std::nullopt;
   std::array<hsize_t, H5S_MAX_RANK> extents{};
   const int rank = check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), "a dataspace's extents");
-  Extents shape(static_cast<std::size_t>(rank));
+  Shape shape(static_cast<std::size_t>(rank));
   std::copy_n(extents.begin(), shape.size(), shape.begin());
   return shape;
 }
 
-SpaceId make_space(const std::optional<Extents>& shape) {
+SpaceId make_space(const std::optional<Shape>& shape) {
   if (!shape) return own<SpaceId>(H5Screate(H5S_NULL), "H5Screate");
   if (shape->empty()) return own<SpaceId>(H5Screate(H5S_SCALAR), "H5Screate");
   return own<SpaceId>(

@@ -4,7 +4,7 @@
 
 #include "store/hdf5/library.hpp"
 #include "tensor/dtype.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -28,8 +28,8 @@ TypeId make_type(const DType& dtype);
 std::string encoding_of(hid_t type);
 
 /// Convert a dataspace to its extents (nothing for a null dataspace), and back.
-std::optional<Extents> extents_of(hid_t space);
-SpaceId make_space(const std::optional<Extents>& shape);
+std::optional<Shape> shape_of_space(hid_t space);
+SpaceId make_space(const std::optional<Shape>& shape);
 
 /// Copies a type, so that it is not committed to a file.
 TypeId transient(TypeId type);

@@ -28,27 +28,27 @@ PropertyId without_cache() {
               {"has changed since the file was catalogued", "", "is the checkpoint still being written?"});
 }
 
-const hsize_t* numbers(const Extents& extents) {
+const hsize_t* numbers(const Shape& extents) {
   static_assert(sizeof(hsize_t) == sizeof(std::uint64_t));
   return reinterpret_cast<const hsize_t*>(extents.data());
 }
 
 /// A dataspace in memory that is filled in order.
-SpaceId whole_space(const Extents& shape) {
+SpaceId whole_space(const Shape& shape) {
   return own<SpaceId>(H5Screate_simple(static_cast<int>(shape.size()), numbers(shape), nullptr), "H5Screate_simple");
 }
 
-void select(hid_t space, const Extents& start, const Extents& shape) {
+void select(hid_t space, const Shape& start, const Shape& shape) {
   check(H5Sselect_hyperslab(space, H5S_SELECT_SET, numbers(start), nullptr, numbers(shape), nullptr),
         "selecting a part of it");
 }
 
 /// Calls visit(first element, part of the box) for each chunk that a box touches.
 template <class Visit>
-void for_each_chunk(const Box& box, const Extents& chunk, Visit&& visit) {
-  Extents place(box.rank());
+void for_each_chunk(const Box& box, const Shape& chunk, Visit&& visit) {
+  Shape place(box.rank());
   for (std::size_t d = 0; d < box.rank(); ++d) place[d] = box.lo[d] / chunk[d] * chunk[d];
-  const Extents first = place;
+  const Shape first = place;
   for (;;) {
     Box part = box;
     for (std::size_t d = 0; d < box.rank(); ++d)
@@ -67,14 +67,14 @@ void for_each_chunk(const Box& box, const Extents& chunk, Visit&& visit) {
 }
 
 /// Returns the index of a chunk in row-major order of the chunk grid.
-std::uint64_t chunk_number(const Extents& place, const Extents& chunk, const Extents& shape) {
+std::uint64_t chunk_number(const Shape& place, const Shape& chunk, const Shape& shape) {
   std::uint64_t number = 0;
   for (std::size_t d = 0; d < place.size(); ++d) number = number * ceil_div(shape[d], chunk[d]) + place[d] / chunk[d];
   return number;
 }
 
 /// Returns the offset of an element relative to `origin`.
-std::uint64_t offset_of(const Extents& index, const Extents& origin, const Extents& strides) {
+std::uint64_t offset_of(const Shape& index, const Shape& origin, const Shape& strides) {
   std::uint64_t offset = 0;
   for (std::size_t d = 0; d < index.size(); ++d) offset += (index[d] - origin[d]) * strides[d];
   return offset;
@@ -130,7 +130,7 @@ void FilteredData::read(std::size_t index, Interval elements, std::span<std::byt
   std::byte* next = out.data();
   for_each_box(array.shape, elements, [&](const Box& box) {
     read_box(index, *form, box, next);
-    next += volume(box.shape()) * array.dtype.size;
+    next += numel(box.shape()) * array.dtype.size;
   });
 }
 
@@ -138,9 +138,9 @@ void FilteredData::read_box(std::size_t index, const ChunkForm& form, const Box&
   const StoredArray& array = (*schema_->arrays)[index];
   const Dataset& dataset = schema_->datasets[index];
   const std::uint64_t element = array.dtype.size;
-  const Extents box_strides = row_major_strides(box.shape());
-  const Extents chunk_strides = row_major_strides(form.shape);
-  for_each_chunk(box, form.shape, [&](const Extents& place, const Box& part) {
+  const Shape box_strides = row_major_strides(box.shape());
+  const Shape chunk_strides = row_major_strides(form.shape);
+  for_each_chunk(box, form.shape, [&](const Shape& place, const Box& part) {
     const DecodedChunks::Key key{status_.device, status_.inode, status_.modified_ns, index,
                                  chunk_number(place, form.shape, array.shape)};
     chunks_->with(
@@ -154,7 +154,7 @@ void FilteredData::read_box(std::size_t index, const ChunkForm& form, const Box&
   });
 }
 
-void FilteredData::decode(std::size_t index, const ChunkForm& form, const Extents& place, std::span<std::byte> out) {
+void FilteredData::decode(std::size_t index, const ChunkForm& form, const Shape& place, std::span<std::byte> out) {
   const StoredArray& array = (*schema_->arrays)[index];
   Buffer encoded;
   std::uint32_t skipped = 0;
@@ -168,10 +168,10 @@ void FilteredData::decode(std::size_t index, const ChunkForm& form, const Extent
       encoded = Buffer(stored);
       check(H5Dread_chunk(open.id.get(), H5P_DEFAULT, numbers(place), &skipped, encoded.data()), "reading a chunk");
     } else {
-      Extents shape = form.shape;
+      Shape shape = form.shape;
       for (std::size_t d = 0; d < shape.size(); ++d) shape[d] = std::min(shape[d], array.shape[d] - place[d]);
       const auto memory = whole_space(form.shape);
-      select(memory.get(), Extents(shape.size()), shape);
+      select(memory.get(), Shape(shape.size()), shape);
       select(open.space.get(), place, shape);
       check(H5Dread(open.id.get(), open.type.get(), memory.get(), open.space.get(), H5P_DEFAULT, out.data()),
             "decoding a chunk");
@@ -193,7 +193,7 @@ void FilteredData::read_in_place(std::size_t index, Interval elements, std::span
       return repeat(fill_value(creation.get(), open.type.get()), out);
     }
     for_each_box(array.shape, elements, [&](const Box& box) {
-      const std::uint64_t count = volume(box.shape());
+      const std::uint64_t count = numel(box.shape());
       if (box.rank() > 0) select(open.space.get(), box.lo, box.shape());
       check(H5Dread(open.id.get(), open.type.get(), whole_space({count}).get(), open.space.get(), H5P_DEFAULT, next),
             "reading it");

@@ -20,7 +20,7 @@ std::shared_ptr<const NewFile> KnownSkeletons::get(const FileSpec& spec) {
   if (auto file = find(spec)) return file;
   auto file = std::make_shared<const NewFile>(make_file(spec).file);
   std::uint64_t bytes = 0;
-  for (const Passage& passage : file->passages) bytes += passage.bytes.size();
+  for (const FileSegment& segment : file->segments) bytes += segment.bytes.size();
   FileSpec known = spec;  // before the lock: values of variable length may make it large
   const std::lock_guard lock(mutex_);
   return skeletons_.insert(std::move(known), std::move(file), bytes);

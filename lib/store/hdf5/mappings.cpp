@@ -95,7 +95,7 @@ class Selection {
 
  private:
   SpaceId space_;
-  Extents shape_;
+  Shape shape_;
 };
 
 }  // namespace
@@ -127,10 +127,10 @@ void write_mappings(hid_t creation, const std::vector<View>& views, const std::v
           "H5Pset_virtual");
 }
 
-void check_unmapped(hid_t creation, const std::vector<View>& views, const Extents& shape, std::uint64_t element) {
+void check_unmapped(hid_t creation, const std::vector<View>& views, const Shape& shape, std::uint64_t element) {
   std::uint64_t mapped = 0;
-  for (const View& view : views) mapped = checked_add(mapped, volume(view.ours), "the elements that it shows");
-  const std::uint64_t elements = volume(shape);
+  for (const View& view : views) mapped = checked_add(mapped, numel(view.ours), "the elements that it shows");
+  const std::uint64_t elements = numel(shape);
   if (mapped > elements) refuse_mapping("its mappings cover one another");
   const std::uint64_t unmapped = checked_mul(elements, element, "its number of bytes") - mapped * element;
   if (unmapped > harmless_unmapped_bytes && elements - mapped > mapped)

@@ -26,7 +26,7 @@ void write_mappings(hid_t creation, const std::vector<View>& views, const std::v
 
 /// Throws input if the elements of an array that no view covers would read as anything but zeros, or are more than
 /// padding could explain. `element`: bytes of one.
-void check_unmapped(hid_t creation, const std::vector<View>& views, const Extents& shape, std::uint64_t element);
+void check_unmapped(hid_t creation, const std::vector<View>& views, const Shape& shape, std::uint64_t element);
 
 /// Viewed files by path, each with its size if known.
 using ViewedSizes = std::map<std::string, std::optional<std::uint64_t>>;

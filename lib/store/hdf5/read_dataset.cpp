@@ -95,7 +95,7 @@ void place_views(hid_t creation, Mappings mappings, CatalogEntry& entry) {
     throw Error(Kind::input, "",
                 {"is a virtual dataset of elements without a fixed size", "numbers",
                  "copy it into a dataset of its own with h5repack"});
-  if (volume(entry.array.shape) == 0) return;  // Storage::empty
+  if (numel(entry.array.shape) == 0) return;  // Storage::empty
   for (View& view : mappings.views) {
     if (view.ours.stripes.empty()) view.ours = whole_hyperslab(entry.array.shape);
     if (view.ours.shape != entry.array.shape || !is_valid(view.ours))
@@ -111,7 +111,7 @@ void place_views(hid_t creation, Mappings mappings, CatalogEntry& entry) {
 /// that were never written are read through HDF5, as the fill value.
 void place(hid_t id, hid_t creation, H5D_layout_t layout, std::uint64_t file_bytes, CatalogEntry& entry) {
   const std::uint64_t element = H5Tget_size(own<TypeId>(H5Dget_type(id), "its type").get());
-  const std::uint64_t bytes = checked_mul(volume(entry.array.shape), element, "its number of bytes");
+  const std::uint64_t bytes = checked_mul(numel(entry.array.shape), element, "its number of bytes");
   if (bytes == 0) return;  // Storage::empty
   const std::uint64_t stored = H5Dget_storage_size(id);
   if (stored == 0 && is_written(id)) fail("its storage");
@@ -145,7 +145,7 @@ void read_verbatim(hid_t id, hid_t type, hid_t space, GlobalHeap& heap, CatalogE
 void read_attributes_of(hid_t id, GlobalHeap& heap, CatalogEntry& entry) {
   entry.dataset.attributes = read_attributes(id, heap, entry.left_out);
   if (const auto shape = take(entry.dataset.attributes, global_shape_attribute)) {
-    entry.array.global_shape = extents_in(shape->value);
+    entry.array.global_shape = shape_in(shape->value);
     if (!entry.array.global_shape)
       throw Error(Kind::input, std::string("attribute ") + global_shape_attribute,
                   {"no list of extents", "a tensor's shape, integers of 0 to 2^62", ""});
@@ -172,7 +172,7 @@ CatalogEntry read_dataset(hid_t id, std::uint64_t file_bytes, GlobalHeap& heap) 
   entry.array.dtype = describe(type.get());
 
   const auto space = own<SpaceId>(H5Dget_space(id), "its dataspace");
-  const auto shape = extents_of(space.get());
+  const auto shape = shape_of_space(space.get());
   if (shape) entry.array.shape = *shape;
   entry.array.verbatim = !shape || traits.variable_length;
   if (layout == H5D_VIRTUAL)

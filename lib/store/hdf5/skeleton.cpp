@@ -26,7 +26,7 @@ constexpr std::uint64_t head_bytes = 64;
 std::uint64_t data_bytes(const FileSpec::Array& array) {
   return array.verbatim || !array.views.empty()
              ? 0
-             : checked_mul(volume(array.shape), array.dtype.size, "its number of bytes");
+             : checked_mul(numel(array.shape), array.dtype.size, "its number of bytes");
 }
 
 /// Assigns the arrays' places, one after another. This happens before there is any metadata, whose size is still
@@ -168,8 +168,8 @@ MadeFile Skeleton::make() {
   }
   std::string before_data = bytes.substr(0, data_.lo);
   bytes.erase(0, data_.lo);                              // in place: values of variable length may make the file large
-  made.passages.push_back({0, std::move(before_data)});  // an initializer list would copy it
-  made.passages.push_back({data_.hi, std::move(bytes)});
+  made.segments.push_back({0, std::move(before_data)});  // an initializer list would copy it
+  made.segments.push_back({data_.hi, std::move(bytes)});
   return whole;
 }
 
@@ -219,7 +219,7 @@ void Skeleton::make_groups(const std::string& path) {
 void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
   make_groups(array.name);
   const auto type = make_type(array.dtype);
-  const auto space = make_space(array.verbatim ? array.verbatim->shape : std::optional<Extents>(array.shape));
+  const auto space = make_space(array.verbatim ? array.verbatim->shape : std::optional<Shape>(array.shape));
 
   image_.place_next(place);
   const PropertyId shown = array.views.empty() ? PropertyId() : showing(array, spec_.viewed);
@@ -236,7 +236,7 @@ void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
       mark && std::none_of(array.attributes.begin(), array.attributes.end(),
                            [](const Attribute& attribute) { return attribute.name == dtype_attribute; }))
     write_attribute(id.get(), {dtype_attribute, text_value(*mark)});
-  if (array.global_shape) write_extents(id.get(), global_shape_attribute, *array.global_shape);
+  if (array.global_shape) write_shape(id.get(), global_shape_attribute, *array.global_shape);
   if (array.verbatim) write_value(id.get(), type.get(), *array.verbatim);
 }
 

@@ -40,10 +40,10 @@ void put_size(std::string& bytes, std::size_t at, std::uint64_t size) {
 }
 
 /// Returns whether two arrays differ at most in what they show.
-bool is_like(const FileSpec::Array& a, const FileSpec::Array& b) {
-  const auto& [name, dtype, shape, attributes, global_shape, verbatim, same_as, corner, source_name, views] = a;
-  return std::tie(name, dtype, shape, attributes, global_shape, verbatim, same_as, corner, source_name) ==
-             std::tie(b.name, b.dtype, b.shape, b.attributes, b.global_shape, b.verbatim, b.same_as, b.corner,
+bool borrows_rule(const FileSpec::Array& a, const FileSpec::Array& b) {
+  const auto& [name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name, views] = a;
+  return std::tie(name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name) ==
+             std::tie(b.name, b.dtype, b.shape, b.attributes, b.global_shape, b.verbatim, b.same_as, b.origin,
                       b.source_name) &&
          views.empty() == b.views.empty();
 }
@@ -73,8 +73,8 @@ FileSpec with_room(const FileSpec& spec) {
 ViewSkeleton::ViewSkeleton(const FileSpec& spec) : spec_(with_room(spec)) {
   MadeFile made = make_file(spec_);
   made_ = std::move(made.file);
-  metadata_ = std::move(made_.passages.back());
-  made_.passages.pop_back();
+  metadata_ = std::move(made_.segments.back());
+  made_.segments.pop_back();
   for (const std::uint64_t place : made.raw)
     if (place >= metadata_.offset) find_collection(place - metadata_.offset);
   const std::string text = viewed_text(spec_.viewed);
@@ -125,11 +125,11 @@ void ViewSkeleton::find_collection(std::size_t start) {
   if (has_room) collections_.push_back(std::move(collection));
 }
 
-bool ViewSkeleton::is_like(const FileSpec& spec) const {
+bool ViewSkeleton::borrows_rule(const FileSpec& spec) const {
   return std::tie(spec.attributes, spec.groups, spec.layout, spec.manifest, spec.tree, spec.has_checksum) ==
              std::tie(spec_.attributes, spec_.groups, spec_.layout, spec_.manifest, spec_.tree, spec_.has_checksum) &&
          std::equal(spec.arrays.begin(), spec.arrays.end(), spec_.arrays.begin(), spec_.arrays.end(),
-                    [](const FileSpec::Array& a, const FileSpec::Array& b) { return hdf5::is_like(a, b); });
+                    [](const FileSpec::Array& a, const FileSpec::Array& b) { return hdf5::borrows_rule(a, b); });
 }
 
 /// Returns false if the collection has no room for its arrays' mappings.
@@ -161,22 +161,22 @@ bool ViewSkeleton::fill(const Collection& collection, const FileSpec& spec, std:
 
 std::shared_ptr<const NewFile> ViewSkeleton::filled(const FileSpec& spec) const {
   const std::string text = viewed_text(spec.viewed);
-  if (text.size() > text_bytes_ || !is_like(spec)) return nullptr;
-  Passage passage = metadata_;
-  passage.bytes.replace(text_, text_bytes_, text + std::string(text_bytes_ - text.size(), ' '));
+  if (text.size() > text_bytes_ || !borrows_rule(spec)) return nullptr;
+  FileSegment segment = metadata_;
+  segment.bytes.replace(text_, text_bytes_, text + std::string(text_bytes_ - text.size(), ' '));
   for (const Collection& collection : collections_)
-    if (!fill(collection, spec, passage.bytes)) return nullptr;
+    if (!fill(collection, spec, segment.bytes)) return nullptr;
   auto made = std::make_shared<NewFile>(made_);
   const auto change = [&](std::size_t offset, std::size_t bytes) {
     const auto sum = [&](const std::string& text_of) {
-      return sum_of(std::as_bytes(std::span(text_of)).subspan(offset, bytes), passage.offset + offset);
+      return sum_of(std::as_bytes(std::span(text_of)).subspan(offset, bytes), segment.offset + offset);
     };
     made->room.metadata = made->room.metadata - sum(metadata_.bytes);
-    made->room.metadata += sum(passage.bytes);
+    made->room.metadata += sum(segment.bytes);
   };
   change(text_, text_bytes_);
   for (const Collection& collection : collections_) change(collection.offset, collection.bytes);
-  made->passages.push_back(std::move(passage));
+  made->segments.push_back(std::move(segment));
   return made;
 }
 

@@ -38,14 +38,14 @@ class ViewSkeleton {
     std::vector<Object> objects;
   };
 
-  bool is_like(const FileSpec& spec) const;
+  bool borrows_rule(const FileSpec& spec) const;
   void find_collection(std::size_t start);
   std::size_t array_of(std::string_view content) const;
   bool fill(const Collection& collection, const FileSpec& spec, std::string& bytes) const;
 
   FileSpec spec_;  // with every array that shows something reduced to one view of nothing
   NewFile made_;   // without the passage after the data
-  Passage metadata_;
+  FileSegment metadata_;
   std::vector<Collection> collections_;
   std::size_t text_ = 0;        // where the text begins
   std::size_t text_bytes_ = 0;  // limit on its length

@@ -38,10 +38,10 @@ Array text_array(const PosixFile& file, const Parameter& parameter) {
 
 /// If dims mean nothing, the shape is the number of bytes. Before 2.0, a tensor of no dimensions had dims [0], like an
 /// empty one of one dimension.
-Extents shape_of(const Parameter& parameter, const DType& dtype, std::uint64_t bytes) {
+Shape shape_of(const Parameter& parameter, const DType& dtype, std::uint64_t bytes) {
   if (parameter.is_table || parameter.type == random_word) return {bytes};
   if (parameter.dims == std::vector<std::uint64_t>{0} && bytes == dtype.size) return {};
-  return Extents(std::span<const std::uint64_t>(parameter.dims));
+  return Shape(std::span<const std::uint64_t>(parameter.dims));
 }
 
 Array tensor_array(const Parameter& parameter) {
@@ -51,8 +51,8 @@ Array tensor_array(const Parameter& parameter) {
                 {"elements of type '" + parameter.type + "'", "a type of MindSpore, such as Float32 or BFloat16",
                  "is it from a newer version?"});
   const std::uint64_t bytes = bytes_of_slices(parameter);
-  const Extents shape = shape_of(parameter, *dtype, bytes);
-  if (const std::uint64_t expected = checked_mul(volume(shape), dtype->size, "its number of bytes"); bytes != expected)
+  const Shape shape = shape_of(parameter, *dtype, bytes);
+  if (const std::uint64_t expected = checked_mul(numel(shape), dtype->size, "its number of bytes"); bytes != expected)
     throw Error(Kind::input, "",
                 {std::to_string(bytes) + " bytes in " + std::to_string(parameter.slices.size()) +
                      (parameter.slices.size() == 1 ? " record" : " records"),
@@ -80,14 +80,14 @@ Array array_of(const PosixFile& file, const Parameter& parameter) {
 }
 
 /// Adds what ckpt-reshard has written beside the tensors.
-void add_own(OwnHeader header, Schema& schema, std::map<std::string, Extents>& shapes) {
+void add_own(OwnHeader header, Schema& schema, std::map<std::string, Shape>& shapes) {
   schema.layout = std::move(header.layout);
   schema.manifest = std::move(header.manifest);
   for (const OwnHeader::Text& each : header.attributes) schema.attributes.push_back({each.name, text_value(each.text)});
   std::sort(schema.attributes.begin(), schema.attributes.end(),
             [](const Attribute& a, const Attribute& b) { return a.name < b.name; });
-  for (const OwnHeader::Shape& each : header.shapes)
-    shapes[each.name] = Extents(std::span<const std::uint64_t>(each.extents));
+  for (const OwnHeader::ParameterShape& each : header.shapes)
+    shapes[each.name] = Shape(std::span<const std::uint64_t>(each.extents));
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ std::shared_ptr<const Schema> read_schema(const PosixFile& file, std::uint64_t f
   if (const std::uint64_t end = end_of_records(file, file_bytes); end < file_bytes)
     schema->checksum = Interval{end + crc_mark.size(), file_bytes};
   schema->format = format_name;
-  std::map<std::string, Extents> global_shapes;
+  std::map<std::string, Shape> global_shapes;
   add_own(std::move(records.header), *schema, global_shapes);
   std::vector<Array> arrays;
   arrays.reserve(records.parameters.size());

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "store/mindspore/format.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::mindspore {
 

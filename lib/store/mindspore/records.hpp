@@ -29,11 +29,11 @@ struct OwnHeader {
     std::string text;
   };
   std::vector<Text> attributes;
-  struct Shape {
+  struct ParameterShape {
     std::string name;
     std::vector<std::uint64_t> extents;
   };
-  std::vector<Shape> shapes;
+  std::vector<ParameterShape> shapes;
 };
 
 struct Records {

@@ -85,15 +85,15 @@ class Layer {
   void add(const FileSpec::Array& array) {
     if (array.verbatim) {
       const std::string content = utf32(whole_text(array).value_or(""));
-      add_passage(record_head(array, content.size()) + content);
+      add_segment(record_head(array, content.size()) + content);
       made_.room.data.emplace_back();
       return;
     }
-    std::uint64_t left = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
+    std::uint64_t left = checked_mul(numel(array.shape), array.dtype.size, "a tensor");
     std::vector<Interval> slices;
     do {
       const std::uint64_t bytes = std::min(left, slice_);
-      add_passage(record_head(array, bytes));
+      add_segment(record_head(array, bytes));
       slices.push_back({end_, checked_add(end_, bytes, "a file")});
       end_ += bytes;
       left -= bytes;
@@ -104,7 +104,7 @@ class Layer {
   /// Appends the mark of the CRC and room for the number.
   void add_crc() {
     const std::string digits = crc_digits(0);
-    add_passage(std::string(crc_mark) + digits);
+    add_segment(std::string(crc_mark) + digits);
     made_.room.checksum = Interval{end_ - digits.size(), end_};
     made_.room.metadata = made_.room.metadata - sum_of(std::as_bytes(std::span(digits)), made_.room.checksum->lo);
   }
@@ -116,14 +116,14 @@ class Layer {
   }
 
  private:
-  void add_passage(std::string bytes) {
+  void add_segment(std::string bytes) {
     const std::uint64_t size = bytes.size();
     made_.room.metadata += sum_of(std::as_bytes(std::span(bytes)), end_);
     // After an array without data there is no gap.
-    if (!made_.passages.empty() && made_.passages.back().offset + made_.passages.back().bytes.size() == end_)
-      made_.passages.back().bytes += bytes;
+    if (!made_.segments.empty() && made_.segments.back().offset + made_.segments.back().bytes.size() == end_)
+      made_.segments.back().bytes += bytes;
     else
-      made_.passages.push_back({end_, std::move(bytes)});
+      made_.segments.push_back({end_, std::move(bytes)});
     end_ = checked_add(end_, size, "a file");
   }
 
@@ -145,7 +145,7 @@ void put_own(const std::string& own, const FileSpec& spec, NewFile& made) {
     made.room.manifest = Interval{at, at + spec.manifest.size()};
     made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), at);
   }
-  made.passages.insert(made.passages.begin(), {0, std::move(front)});
+  made.segments.insert(made.segments.begin(), {0, std::move(front)});
 }
 
 std::uint64_t front_bytes(const std::string& own) {

@@ -33,9 +33,9 @@ struct Classes {
 };
 
 /// A block's bits, following those of the previous block.
-class Followed {
+class BitsWithCarry {
  public:
-  explicit Followed(Bits before = 0) : before_(before) {}
+  explicit BitsWithCarry(Bits before = 0) : before_(before) {}
   /// Shifts the bits by `distance` bytes: 1 to 63.
   [[gnu::always_inline]] inline Bits later(Bits bits, int distance) const {
     return bits << distance | before_ >> (block_bytes - static_cast<unsigned>(distance));
@@ -113,8 +113,8 @@ class PlainRules {
     return ten;
   }
 
-  Followed newlines_{Bits{1} << (block_bytes - 1)};  // a line begins where the text does
-  Followed digits_, exponents_, dots_, blanks_, signs_, ones_, twos_, fours_;
+  BitsWithCarry newlines_{Bits{1} << (block_bytes - 1)};  // a line begins where the text does
+  BitsWithCarry digits_, exponents_, dots_, blanks_, signs_, ones_, twos_, fours_;
   DigitRuns fractions_, keys_;
 };
 

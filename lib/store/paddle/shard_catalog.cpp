@@ -12,10 +12,10 @@ constexpr std::size_t counted_at_once = 1ULL << 20;
 
 class ShardSchema {
  public:
-  void add(const std::string& name, const char* dtype, Extents shape) {
+  void add(const std::string& name, const char* dtype, Shape shape) {
     StoredArray array{name, number_type(dtype).value(), std::move(shape), std::nullopt, false};
     Dataset dataset;
-    dataset.storage = volume(array.shape) == 0 ? Storage::empty : Storage::filtered;
+    dataset.storage = numel(array.shape) == 0 ? Storage::empty : Storage::filtered;
     entries_.emplace_back(std::move(array), std::move(dataset));
   }
 

@@ -51,61 +51,61 @@ struct Reading {
 
 /// If there are too many, the one that has been paused longest is dropped: batches are read roughly in the files'
 /// order, and a thread that has moved on does not return.
-class RestingReadings {
+class PausedReads {
  public:
   /// Takes the most advanced read that has not passed the row.
   std::optional<Reading> take(const SourceFile& file, std::size_t table, std::uint64_t row) {
     const std::lock_guard lock(mutex_);
-    auto best = rests_.end();
-    for (auto each = rests_.begin(); each != rests_.end(); ++each)
+    auto best = paused_.end();
+    for (auto each = paused_.begin(); each != paused_.end(); ++each)
       if (is_of(*each, file, table) && each->reading.at.row <= row &&
-          (best == rests_.end() || each->reading.at.row > best->reading.at.row))
+          (best == paused_.end() || each->reading.at.row > best->reading.at.row))
         best = each;
-    if (best == rests_.end()) return std::nullopt;
+    if (best == paused_.end()) return std::nullopt;
     Reading reading = std::move(best->reading);
-    rests_.erase(best);
+    paused_.erase(best);
     return reading;
   }
 
   void keep(const SourceFile& file, std::size_t table, Reading reading) {
     const std::lock_guard lock(mutex_);
-    const auto is_same = [&](const Rest& each) { return is_of(each, file, table); };
-    if (std::count_if(rests_.begin(), rests_.end(), is_same) == most_rests)
-      rests_.erase(std::find_if(rests_.begin(), rests_.end(), is_same));
-    else if (rests_.size() == most_resting)
-      rests_.pop_front();
-    rests_.push_back({&file, table, std::move(reading)});
+    const auto is_same = [&](const PausedRead& each) { return is_of(each, file, table); };
+    if (std::count_if(paused_.begin(), paused_.end(), is_same) == most_rests)
+      paused_.erase(std::find_if(paused_.begin(), paused_.end(), is_same));
+    else if (paused_.size() == most_resting)
+      paused_.pop_front();
+    paused_.push_back({&file, table, std::move(reading)});
   }
 
   void forget(const SourceFile& file) {
     const std::lock_guard lock(mutex_);
-    rests_.remove_if([&](const Rest& each) { return each.file == &file; });
+    paused_.remove_if([&](const PausedRead& each) { return each.file == &file; });
   }
 
  private:
-  struct Rest {
+  struct PausedRead {
     const SourceFile* file;
     std::size_t table;
     Reading reading;
   };
 
-  static bool is_of(const Rest& rest, const SourceFile& file, std::size_t table) {
+  static bool is_of(const PausedRead& rest, const SourceFile& file, std::size_t table) {
     return rest.file == &file && rest.table == table;
   }
 
   std::mutex mutex_;
-  std::list<Rest> rests_;  // oldest first
+  std::list<PausedRead> paused_;  // oldest first
 };
 
 namespace {
 
 class ShardFile final : public SourceFile {
  public:
-  ShardFile(std::filesystem::path file, const FileCatalog& catalog, std::shared_ptr<RestingReadings> rests)
+  ShardFile(std::filesystem::path file, const FileCatalog& catalog, std::shared_ptr<PausedReads> rests)
       : file_(std::move(file)),
         is_gzip_(is_gzip_name(file_.native())),
         schema_(catalog.schema),
-        rests_(std::move(rests)) {
+        paused_(std::move(rests)) {
     const std::vector<StoredArray>& arrays = *schema_->arrays;
     // The main table has the shortest name, with which all others begin.
     std::vector<std::string> tables;
@@ -132,7 +132,7 @@ class ShardFile final : public SourceFile {
     }
   }
 
-  ~ShardFile() override { rests_->forget(*this); }
+  ~ShardFile() override { paused_->forget(*this); }
   ShardFile(const ShardFile&) = delete;
   ShardFile& operator=(const ShardFile&) = delete;
 
@@ -169,7 +169,7 @@ class ShardFile final : public SourceFile {
     keep(part.table, std::move(reading), piece);
   }
 
-  PartialSum sum_rest(const std::optional<Passage>& left_out) override {
+  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override {
     static_cast<void>(left_out);  // no text file holds a manifest
     const PosixFile file = PosixFile::open_for_reading(file_);
     return sum_of_file(file, file.status().bytes);
@@ -209,7 +209,7 @@ class ShardFile final : public SourceFile {
       const ReadingMark mark = mark_before(table, row);
       return {mark, std::make_unique<TextStream>(file_, mark.byte, read_at_once), {}};
     }
-    if (auto rested = rests_->take(*this, table, row)) return std::move(*rested);
+    if (auto rested = paused_->take(*this, table, row)) return std::move(*rested);
     return {{}, std::make_unique<TextStream>(file_, 0, inflated_at_once), {}};
   }
 
@@ -220,7 +220,7 @@ class ShardFile final : public SourceFile {
     if (reading.at.row == rows_[table]) return;
     reading.text = unread;
     reading.stream->rest();
-    rests_->keep(*this, table, std::move(reading));
+    paused_->keep(*this, table, std::move(reading));
   }
 
   ReadingMark mark_before(std::size_t table, std::uint64_t row) {
@@ -248,7 +248,7 @@ class ShardFile final : public SourceFile {
   std::filesystem::path file_;
   bool is_gzip_;
   std::shared_ptr<const Schema> schema_;
-  std::shared_ptr<RestingReadings> rests_;
+  std::shared_ptr<PausedReads> paused_;
   std::vector<RowPart> parts_;       // parallel to the schema's datasets
   std::vector<std::uint64_t> rows_;  // by table
   std::mutex mutex_;
@@ -257,12 +257,12 @@ class ShardFile final : public SourceFile {
 
 }  // namespace
 
-std::shared_ptr<RestingReadings> resting_readings() {
-  return std::make_shared<RestingReadings>();
+std::shared_ptr<PausedReads> resting_readings() {
+  return std::make_shared<PausedReads>();
 }
 
 std::unique_ptr<SourceFile> open_shard(const std::filesystem::path& file, const FileCatalog& catalog,
-                                       std::shared_ptr<RestingReadings> rests) {
+                                       std::shared_ptr<PausedReads> rests) {
   const PosixFile::Status found = PosixFile::open_for_reading(file).status();
   if (found.bytes != catalog.bytes || found.modified_ns != catalog.modified_ns)
     throw Error(Kind::input, file.string(),

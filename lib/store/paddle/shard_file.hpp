@@ -36,12 +36,12 @@ FileCatalog shard_catalog(const std::string& table, const RowFields& fields, con
 
 /// Paused reads of compressed files, in the middle of their tables. Files that share an object keep a limited number
 /// of them together.
-class RestingReadings;
-std::shared_ptr<RestingReadings> resting_readings();
+class PausedReads;
+std::shared_ptr<PausedReads> resting_readings();
 
 /// Opens a shard's file with such a catalog. Sequential reads of rows need no search; a random read of a compressed
 /// file inflates everything before its rows again.
 std::unique_ptr<SourceFile> open_shard(const std::filesystem::path& file, const FileCatalog& catalog,
-                                       std::shared_ptr<RestingReadings> rests);
+                                       std::shared_ptr<PausedReads> rests);
 
 }  // namespace ckpt

@@ -13,7 +13,7 @@ void refuse_pickle(const std::string& found, const std::string& expected) {
 }
 
 std::string_view PickleMachine::bytes(std::uint64_t count) {
-  if (count > all_.size() - at_) throw Ended();
+  if (count > all_.size() - at_) throw EndOfInput();
   const std::string_view taken = all_.substr(at_, count);
   at_ += count;
   return taken;
@@ -21,7 +21,7 @@ std::string_view PickleMachine::bytes(std::uint64_t count) {
 
 std::string_view PickleMachine::line() {
   const std::size_t end = all_.find('\n', at_);
-  if (end == std::string_view::npos) throw Ended();
+  if (end == std::string_view::npos) throw EndOfInput();
   const std::string_view taken = bytes(end - at_);
   ++at_;
   return taken;

@@ -61,8 +61,8 @@ const std::vector<PickleId>& items_in(const Pickle& pickle, PickleId id, std::st
   return node.items;
 }
 
-Extents whole_numbers(const Pickle& pickle, PickleId id, std::string_view what) {
-  Extents numbers;
+Shape whole_numbers(const Pickle& pickle, PickleId id, std::string_view what) {
+  Shape numbers;
   for (const PickleId item : items_in(pickle, id, what)) numbers.push_back(whole_number(pickle, item, what));
   return numbers;
 }

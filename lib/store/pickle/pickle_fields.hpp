@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "store/pickle/pickle.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::torch {
 
@@ -23,7 +23,7 @@ bool is_none(const Pickle& pickle, PickleId id);
 /// Return a non-negative number; the non-negative numbers of a tuple, a list or a torch.Size; a text. They throw input,
 /// naming `what`.
 std::uint64_t whole_number(const Pickle& pickle, PickleId id, std::string_view what);
-Extents whole_numbers(const Pickle& pickle, PickleId id, std::string_view what);
+Shape whole_numbers(const Pickle& pickle, PickleId id, std::string_view what);
 std::string_view text_of(const Pickle& pickle, PickleId id, std::string_view what);
 
 /// Returns the tuple inside a torch.Size; any other node is returned as it is.

@@ -25,7 +25,7 @@ std::size_t PickleMachine::run() {
   try {
     while (step()) {
     }
-  } catch (const Ended&) {
+  } catch (const EndOfInput&) {
     return 0;
   }
   pickle_.root_ = pop();

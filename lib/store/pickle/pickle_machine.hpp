@@ -33,7 +33,7 @@ class PickleMachine {
   Pickle take() { return std::move(pickle_); }
 
  private:
-  struct Ended {};  // the input has ended
+  struct EndOfInput {};  // the input has ended
 
   bool step();
   bool step_value(unsigned opcode);

@@ -78,7 +78,7 @@ void PickleWriter::word(std::string_view utf8) {
   words_.emplace(utf8, remember());
 }
 
-void PickleWriter::numbers(const Extents& values) {
+void PickleWriter::numbers(const Shape& values) {
   if (values.empty()) return opcode(op::empty_tuple);
   if (values.size() > 3) opcode(op::mark);
   for (const std::uint64_t value : values) integer(static_cast<std::int64_t>(value));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "store/pickle/pickle.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::torch {
 
@@ -31,7 +31,7 @@ class PickleWriter {
   void global(std::string_view module, std::string_view name);
   void word(std::string_view utf8);
   /// Writes a tuple of numbers.
-  void numbers(const Extents& values);
+  void numbers(const Shape& values);
 
   /// `remember` numbers the value that was written last; `recall` writes that value again.
   std::uint32_t remember();

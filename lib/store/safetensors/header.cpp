@@ -65,7 +65,7 @@ DType type_of(const std::string& word) {
 }
 
 /// Converts a shape to this library's count of elements.
-Extents in_bytes(Extents shape, const DType& dtype) {
+Shape in_bytes(Shape shape, const DType& dtype) {
   const std::uint64_t packed = packed_in(dtype);
   if (packed == 1) return shape;
   if (shape.empty() || shape[shape.size() - 1] % packed != 0)
@@ -110,7 +110,7 @@ Tensor tensor_of(const json& object, const std::string& name) {
   if (tensor.begin > tensor.end)
     refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
            "an end behind the begin");
-  Extents extents;
+  Shape extents;
   for (const json& extent : shape) extents.push_back(number(extent, "extent"));
   try {
     const DType known = type_of(dtype.get<std::string>());
@@ -120,7 +120,7 @@ Tensor tensor_of(const json& object, const std::string& name) {
     tensor.refusal = why;
     return tensor;
   }
-  const std::uint64_t bytes = checked_mul(volume(tensor.shape), tensor.dtype.size, "its number of bytes");
+  const std::uint64_t bytes = checked_mul(numel(tensor.shape), tensor.dtype.size, "its number of bytes");
   if (tensor.end - tensor.begin != bytes)
     refuse("", "bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end),
            std::to_string(bytes) + " bytes for " + to_string(tensor.shape) + " of " + tensor.dtype.name);
@@ -218,7 +218,7 @@ Interval HeaderWriter::place_of(const std::string& key) const {
   return found == places_.end() ? Interval{} : found->second;
 }
 
-void HeaderWriter::add(const std::string& name, const DType& dtype, const Extents& shape, Interval bytes) {
+void HeaderWriter::add(const std::string& name, const DType& dtype, const Shape& shape, Interval bytes) {
   if (head_.size() > length_bytes + 1) head_ += ',';
   head_ += '"' + quoted_inside(name) + R"(":{"dtype":")" + type_word(dtype) + R"(","shape":[)";
   for (std::size_t d = 0; d < shape.size(); ++d) {

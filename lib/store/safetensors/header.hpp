@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/boxed_optional.hpp"
 #include "base/error.hpp"
-#include "base/rare.hpp"
 #include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::safetensors {
 
@@ -23,10 +23,10 @@ inline constexpr std::uint64_t max_header_bytes = 100'000'000;
 struct Tensor {
   std::string name;
   DType dtype;
-  Extents shape;
+  Shape shape;
   std::uint64_t begin = 0;  ///< first byte, counted from the header's end
   std::uint64_t end = 0;
-  Rare<Error> refusal = {};  ///< for a type that nobody can read: the reason; dtype and shape are empty then
+  BoxedOptional<Error> refusal = {};  ///< for a type that nobody can read: the reason; dtype and shape are empty then
 };
 
 struct Header {
@@ -50,7 +50,7 @@ class HeaderWriter {
 
   /// Appends an entry: entries keep the order in which they are added. `bytes`: place of the tensor, counted from the
   /// header's end.
-  void add(const std::string& name, const DType& dtype, const Extents& shape, Interval bytes);
+  void add(const std::string& name, const DType& dtype, const Shape& shape, Interval bytes);
 
   /// Returns the length and the text, padded with spaces so that the data after it begins at a multiple of 8 bytes of
   /// the file.

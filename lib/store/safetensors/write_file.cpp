@@ -86,7 +86,7 @@ NewFile form_of(const FileSpec& spec) {
   for (const std::size_t i : order_of(spec)) {
     const FileSpec::Array& array = spec.arrays[i];
     begins[i] = end;
-    end = checked_add(end, checked_mul(volume(array.shape), array.dtype.size, "a tensor"), "a file");
+    end = checked_add(end, checked_mul(numel(array.shape), array.dtype.size, "a tensor"), "a file");
     // Entries follow the order of the data: MindSpore's reader accepts no other.
     header.add(array.name, array.dtype, array.shape, {begins[i], end});
   }
@@ -108,8 +108,8 @@ NewFile form_of(const FileSpec& spec) {
     made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(text)), manifest.lo);
   }
   for (std::size_t i = 0; i < begins.size(); ++i)
-    made.room.data.emplace_back(head.size() + begins[i], volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size);
-  made.passages.push_back({0, std::move(head)});
+    made.room.data.emplace_back(head.size() + begins[i], numel(spec.arrays[i].shape) * spec.arrays[i].dtype.size);
+  made.segments.push_back({0, std::move(head)});
   return made;
 }
 

@@ -95,13 +95,13 @@ class TreeChoice {
     if (!read) throw Error(Kind::input, "its tree", {"ends before its object does", "a whole one", ""});
     pickles_.push_back(std::move(*read));
     const PickleId root = tree_.append(pickles_.back());
-    if (pickles_.size() > 1) tell_storages_apart();
+    if (pickles_.size() > 1) disambiguate_storages();
     new_name_ = &part.new_name;
     if (root != no_node && !take_paths(root)) walk("", root, {});
   }
 
   /// Adds the part's number to the keys in ("bytes", type, key, elements, bytes), which each tree numbers on its own.
-  void tell_storages_apart() {
+  void disambiguate_storages() {
     const auto end = static_cast<PickleId>(tree_.nodes().size());
     for (auto id = static_cast<PickleId>(end - pickles_.back().nodes().size()); id < end; ++id) {
       if (tree_[id].kind != PickleKind::persistent) continue;

@@ -29,7 +29,7 @@ PickleId any_field(const Pickle& pickle, PickleId object, const std::array<std::
 std::optional<std::vector<MeshAxis>> mesh_axes(const Pickle& pickle, PickleId mesh, std::size_t count) {
   const PickleId coordinate = any_field(pickle, mesh, std::array<std::string_view, 1>{"_coordinate_on_dim"});
   if (coordinate == no_node) return std::nullopt;
-  const Extents at = whole_numbers(pickle, coordinate, "a rank's coordinates");
+  const Shape at = whole_numbers(pickle, coordinate, "a rank's coordinates");
   const PickleId names = any_field(pickle, mesh, std::array<std::string_view, 2>{"_mesh_dim_names", "mesh_dim_names"});
   const std::vector<PickleId>* const named = names == no_node ? nullptr : &items_in(pickle, names, "a mesh's names");
   if (at.size() != count || (named != nullptr && named->size() != count))
@@ -68,7 +68,7 @@ DType dtype_in(const Pickle& pickle, PickleId properties) {
   return *dtype;
 }
 
-LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Extents& global_shape) {
+LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Shape& global_shape) {
   LocalTensor found{field_of(pickle, state, "_local_tensor"), global_shape, {}, {}};
   if (found.tensor == no_node) refuse_distributed("a DTensor without a local tensor", "one that torch has saved", "");
   const PickleId spec = field_of(pickle, state, "_spec");
@@ -113,15 +113,15 @@ LocalTensor local_of_sharded_tensor(const Pickle& pickle, PickleId state) {
                        "save it by torch.distributed.checkpoint");
   if (shards.empty()) {
     found.dtype = dtype_in(pickle, need_field(pickle, parts[1], "tensor_properties"));
-    found.piece.emplace().corner = Extents(found.global_shape.size());
-    if (!found.global_shape.empty()) found.piece->corner[0] = found.global_shape[0];
+    found.piece.emplace().origin = Shape(found.global_shape.size());
+    if (!found.global_shape.empty()) found.piece->origin[0] = found.global_shape[0];
     return found;
   }
   found.tensor = need_field(pickle, shards.front(), "tensor");
   const PickleId place = need_field(pickle, shards.front(), "metadata");
-  found.piece.emplace().corner = whole_numbers(pickle, need_field(pickle, place, "shard_offsets"), "a shard's offsets");
-  if (found.piece->corner.size() != found.global_shape.size())
-    refuse_distributed("a shard of " + std::to_string(found.piece->corner.size()) + " dimensions",
+  found.piece.emplace().origin = whole_numbers(pickle, need_field(pickle, place, "shard_offsets"), "a shard's offsets");
+  if (found.piece->origin.size() != found.global_shape.size())
+    refuse_distributed("a shard of " + std::to_string(found.piece->origin.size()) + " dimensions",
                        std::to_string(found.global_shape.size()) + ", as its tensor has", "is the file damaged?");
   return found;
 }

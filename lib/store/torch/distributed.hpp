@@ -10,7 +10,7 @@ namespace ckpt::torch {
 /// One rank's part of a distributed tensor, as a job stored it.
 struct LocalTensor {
   PickleId tensor = no_node;  ///< no_node: this rank has no part of it, and `dtype` is the type of its elements
-  Extents global_shape;
+  Shape global_shape;
   std::optional<Piece> piece;
   std::optional<DType> dtype;
 };
@@ -22,7 +22,7 @@ DType dtype_in(const Pickle& pickle, PickleId properties);
 /// Parses the state of a DTensor: its local tensor, the axes of its mesh, which of them cut it, and this rank's
 /// coordinates. There is no piece if the state has an unknown form. `global_shape` is an argument of the DTensor's
 /// constructor. Throws input for partial sums, and for anything that is not a DTensor's state.
-LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Extents& global_shape);
+LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Shape& global_shape);
 
 /// Parses the state of a ShardedTensor (FSDP1): its local shard and where it belongs. Throws input for several shards.
 LocalTensor local_of_sharded_tensor(const Pickle& pickle, PickleId state);

@@ -96,7 +96,7 @@ std::optional<Value> leaf_value(const Pickle& pickle, PickleId id) {
   if (auto type = type_of(node.kind)) {
     if (node.text.size() > most_value_bytes) return std::nullopt;
     put(bytes, node);
-    return Value{std::move(*type), Extents{}, bytes.take()};
+    return Value{std::move(*type), Shape{}, bytes.take()};
   }
   if (node.kind != PickleKind::list && node.kind != PickleKind::tuple) return std::nullopt;
   if (node.items.empty()) return integers_value({});
@@ -109,7 +109,7 @@ std::optional<Value> leaf_value(const Pickle& pickle, PickleId id) {
     if (each.kind != pickle[node.items.front()].kind || size > most_value_bytes) return std::nullopt;
     put(bytes, each);
   }
-  return Value{std::move(*type), Extents{node.items.size()}, bytes.take()};
+  return Value{std::move(*type), Shape{node.items.size()}, bytes.take()};
 }
 
 std::string leaf_json(const Pickle& pickle, PickleId id) {

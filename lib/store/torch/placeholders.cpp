@@ -23,7 +23,7 @@ std::vector<Branch> branches_at(const Pickle& pickle, PickleId id) {
 
 bool is_empty_tensor(const Pickle& pickle, PickleId id, const Storages& storages) {
   const auto view = id == no_node ? std::nullopt : tensor_in(pickle, id, storages);
-  return view && volume(view->shape) == 0;
+  return view && numel(view->shape) == 0;
 }
 
 }  // namespace

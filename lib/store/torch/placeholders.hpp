@@ -17,7 +17,7 @@ class Placeholders {
   Placeholders(const Pickle& pickle, const Storages& storages);
 
   bool contains(const std::string& name, const TensorView& view) const {
-    return stand_for_weights_ && volume(view.shape) == 0 && name.starts_with(folder) && !empty_ones_.contains(name);
+    return stand_for_weights_ && numel(view.shape) == 0 && name.starts_with(folder) && !empty_ones_.contains(name);
   }
   /// Returns whether the file may have any.
   explicit operator bool() const noexcept { return stand_for_weights_; }

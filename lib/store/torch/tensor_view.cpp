@@ -65,14 +65,14 @@ constexpr std::array refusals{
     Refusal{storage_from_bytes, "a tensor that was pickled without torch.save", "use torch.save"}};
 
 /// A call that makes a tensor.
-struct Made {
+struct RebuildCall {
   std::string_view function;  ///< empty: it does not make a tensor
   std::string_view type;      ///< its class, if that is not torch's own
   PickleId arguments = no_node;
   PickleId state = no_node;
 };
 
-[[noreturn]] void refuse_function(const Made& made) {
+[[noreturn]] void refuse_function(const RebuildCall& made) {
   for (const Refusal& refusal : refusals)
     if (made.function == refusal.function)
       refuse_tensor(std::string(refusal.what), "a dense one with its values", std::string(refusal.remedy));
@@ -101,11 +101,11 @@ const std::vector<PickleId>& items_of(const Pickle& pickle, PickleId tuple, std:
   return arguments.items;
 }
 
-const std::vector<PickleId>& items_of(const Pickle& pickle, const Made& made, std::size_t least) {
+const std::vector<PickleId>& items_of(const Pickle& pickle, const RebuildCall& made, std::size_t least) {
   return items_of(pickle, made.arguments, least, made.function);
 }
 
-Made made_by(const Pickle& pickle, PickleId call) {
+RebuildCall made_by(const Pickle& pickle, PickleId call) {
   const std::string_view function = pickle.name_of(call);
   if (function == typed_tensor_function) {
     const auto& outer = items_of(pickle, pickle[call].arguments, 4, function);
@@ -118,14 +118,14 @@ Made made_by(const Pickle& pickle, PickleId call) {
   return {function, {}, pickle[call].arguments, no_node};
 }
 
-Extents extents_at(const Pickle& pickle, PickleId id, const char* what) {
+Shape shape_at(const Pickle& pickle, PickleId id, const char* what) {
   if (pickle.is_call_of(id, "torch.Size")) id = items_of(pickle, pickle[id].arguments, 1, "torch.Size").front();
   const PickleNode& node = pickle[id];
   if (node.kind != PickleKind::tuple && node.kind != PickleKind::list)
     refuse_tensor(std::string(what) + " that is no list", "a list of whole numbers");
-  Extents extents;
-  for (const PickleId item : node.items) extents.push_back(count_at(pickle, item, what));
-  return extents;
+  Shape shape;
+  for (const PickleId item : node.items) shape.push_back(count_at(pickle, item, what));
+  return shape;
 }
 
 /// A lazy view has its flag set: its values differ from the stored ones.
@@ -140,7 +140,7 @@ void check_flags(const Pickle& pickle, const std::vector<PickleId>& arguments, s
 /// Returns where the elements lie in the file, after checking that they are within their storage.
 Interval place_in(const TensorView& view, std::uint64_t offset, Interval storage) {
   const std::uint64_t size = view.dtype.size;
-  const std::uint64_t bytes = checked_mul(volume(view.shape), size, "a tensor's number of bytes");
+  const std::uint64_t bytes = checked_mul(numel(view.shape), size, "a tensor's number of bytes");
   if (bytes == 0) return {storage.lo, storage.lo};
   std::uint64_t last = offset;
   for (std::size_t d = 0; d < view.shape.size(); ++d)
@@ -177,8 +177,8 @@ TensorView make_view(const Pickle& pickle, const std::vector<PickleId>& argument
   TensorView view;
   view.dtype = dtype ? *dtype : claim.dtype;
   const std::uint64_t offset = count_at(pickle, arguments[1], "an offset");
-  view.shape = extents_at(pickle, arguments[2], "a shape");
-  view.strides = extents_at(pickle, arguments[3], "strides");
+  view.shape = shape_at(pickle, arguments[2], "a shape");
+  view.strides = shape_at(pickle, arguments[3], "strides");
   if (view.strides.size() != view.shape.size())
     refuse_tensor(std::to_string(view.strides.size()) + " strides",
                   "one for each of " + std::to_string(view.shape.size()) + " dimensions");
@@ -209,9 +209,9 @@ TensorView nothing_of(const LocalTensor& local) {
   return view;
 }
 
-std::optional<TensorView> dtensor_in(const Pickle& pickle, const Made& made, const Storages& storages) {
+std::optional<TensorView> dtensor_in(const Pickle& pickle, const RebuildCall& made, const Storages& storages) {
   if (!made.type.ends_with(".DTensor") || made.state == no_node) refuse_function(made);
-  const Extents shape = extents_at(pickle, items_of(pickle, made, 3)[2], "a global shape");
+  const Shape shape = shape_at(pickle, items_of(pickle, made, 3)[2], "a global shape");
   return piece_in(pickle, local_of_dtensor(pickle, made.state, shape), storages);
 }
 
@@ -249,7 +249,7 @@ std::optional<TensorView> tensor_in(const Pickle& pickle, PickleId id, const Sto
   PickleId state = no_node;
   for (int i = 0; i < most_wrappers; ++i) {
     if (pickle[id].kind != PickleKind::call) return std::nullopt;
-    Made made = made_by(pickle, id);
+    RebuildCall made = made_by(pickle, id);
     if (made.function.empty()) return std::nullopt;
     if (made.type.ends_with(".ShardedTensor") && made.state != no_node) {
       const LocalTensor local = local_of_sharded_tensor(pickle, made.state);

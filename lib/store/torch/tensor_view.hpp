@@ -11,7 +11,7 @@
 #include "store/pickle/pickle.hpp"
 #include "tensor/box.hpp"
 #include "tensor/dtype.hpp"
-#include "tensor/extents.hpp"
+#include "tensor/shape.hpp"
 
 namespace ckpt::torch {
 
@@ -41,12 +41,12 @@ struct StorageName {
 /// A tensor: strided elements of a storage, beginning at an offset. Several tensors may share elements.
 struct TensorView {
   DType dtype;
-  Extents shape;
-  Extents strides;                      ///< elements
-  Interval place;                       ///< in the file, from its first element to the end of its last
-  PickleId state = no_node;             ///< its additional attributes
-  std::optional<Extents> global_shape;  ///< the shape of the tensor that this is a piece of, if known,
-  std::optional<Piece> piece;           ///< and which piece it is
+  Shape shape;
+  Shape strides;                      ///< elements
+  Interval place;                     ///< in the file, from its first element to the end of its last
+  PickleId state = no_node;           ///< its additional attributes
+  std::optional<Shape> global_shape;  ///< the shape of the tensor that this is a piece of, if known,
+  std::optional<Piece> piece;         ///< and which piece it is
 };
 
 /// Returns the storage that a persistent node names. Throws input for a node of another form.

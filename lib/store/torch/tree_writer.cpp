@@ -158,7 +158,7 @@ class TreeWriter {
 
   bool write_storage(const FileSpec::Array& array) {
     const TorchType type = checked_type(array);
-    const std::uint64_t elements = volume(array.shape);
+    const std::uint64_t elements = numel(array.shape);
     begin_storage();
     if (type.storage.empty())
       out_.global("torch.storage", "UntypedStorage");

@@ -5,7 +5,7 @@ namespace ckpt::torch {
 namespace {
 
 bool is_row_major(const TensorView& view) {
-  const Extents strides = row_major_strides(view.shape);
+  const Shape strides = row_major_strides(view.shape);
   for (std::size_t d = 0; d < view.shape.size(); ++d)
     if (view.shape[d] > 1 && view.strides[d] != strides[d]) return false;
   return true;

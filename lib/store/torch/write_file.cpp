@@ -31,7 +31,7 @@ void add_arrays(const FileSpec& spec, const PickledTree& tree, ZipLayout& zip, F
       room.data.push_back(room.data.at(*array.same_as));
       continue;
     }
-    const std::uint64_t bytes = checked_mul(volume(array.shape), array.dtype.size, "a tensor");
+    const std::uint64_t bytes = checked_mul(numel(array.shape), array.dtype.size, "a tensor");
     const Interval place = zip.add_room("data/" + tree.keys[i], bytes);
     room.data.push_back(bytes > 0 ? FileExtents(place.lo, bytes) : FileExtents());
   }
@@ -64,16 +64,17 @@ NewFile form_of(const FileSpec& spec) {
   ZipForm form = zip.take();
   made.room.bytes = form.bytes;
   made.room.is_in_order = false;
-  made.room.metadata = sum_of_passages(form);
+  made.room.metadata = sum_of_segments(form);
   if (made.room.manifest)
     made.room.metadata = made.room.metadata - sum_of(std::as_bytes(std::span(spec.manifest)), made.room.manifest->lo);
-  made.passages = std::move(form.passages);
+  made.segments = std::move(form.segments);
   return made;
 }
 
-PartialSum sum_of_passages(const ZipForm& zip) {
+PartialSum sum_of_segments(const ZipForm& zip) {
   PartialSum sum;
-  for (const Passage& passage : zip.passages) sum += sum_of(std::as_bytes(std::span(passage.bytes)), passage.offset);
+  for (const FileSegment& segment : zip.segments)
+    sum += sum_of(std::as_bytes(std::span(segment.bytes)), segment.offset);
   return sum;
 }
 

@@ -17,7 +17,7 @@ inline constexpr const char* global_shapes_entry = "ckpt_global_shapes";  ///< J
 NewFile form_of(const FileSpec& spec);
 
 /// Returns the sum of everything that a form contains already.
-PartialSum sum_of_passages(const ZipForm& zip);
+PartialSum sum_of_segments(const ZipForm& zip);
 
 /// Lists what such a file would lose. Throws input for elements that torch has no type for.
 std::vector<std::string> losses(const FileSpec& spec);

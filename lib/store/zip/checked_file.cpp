@@ -48,7 +48,7 @@ class CheckedFile : public SourceFile {
   std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
     return file_.located(dataset, offset);
   }
-  PartialSum sum_rest(const std::optional<Passage>& left_out) override { return file_.sum_rest(left_out); }
+  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override { return file_.sum_rest(left_out); }
 
  protected:
   const PosixFile& own() const noexcept { return own_; }

@@ -56,9 +56,9 @@ std::string wide_field(std::initializer_list<std::uint64_t> numbers) {
 
 void ZipLayout::put(std::string_view bytes) {
   if (bytes.empty()) return;
-  std::vector<Passage>& passages = form_.passages;
-  if (passages.empty() || passages.back().offset + passages.back().bytes.size() != end_) passages.push_back({end_, {}});
-  passages.back().bytes += bytes;
+  std::vector<FileSegment>& segments = form_.segments;
+  if (segments.empty() || segments.back().offset + segments.back().bytes.size() != end_) segments.push_back({end_, {}});
+  segments.back().bytes += bytes;
   end_ += bytes.size();
 }
 

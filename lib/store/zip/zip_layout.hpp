@@ -11,8 +11,8 @@ namespace ckpt::torch {
 
 /// The contents of a zip archive, without the bytes of entries that are written later.
 struct ZipForm {
-  std::vector<Passage> passages;  ///< ascending, none empty
-  std::uint64_t bytes = 0;        ///< of the whole archive
+  std::vector<FileSegment> segments;  ///< ascending, none empty
+  std::uint64_t bytes = 0;            ///< of the whole archive
 };
 
 /// Lays out a zip archive whose entries are stored uncompressed, each at a multiple of 64 bytes, as torch.save does.

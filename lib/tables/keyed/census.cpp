@@ -179,19 +179,19 @@ std::vector<std::uint64_t> add_up_counts(TableCensus& census, Communicator& proc
 }
 
 /// The records of batches grow with their number: many small batches take too much if there are many groups.
-void check_room(const StoredTable& table, std::uint64_t batches, std::uint64_t groups, const CensusMeans& means) {
+void check_room(const StoredTable& table, std::uint64_t batches, std::uint64_t groups, const CensusContext& context) {
   constexpr std::uint64_t always = 16ULL << 20;
   const std::uint64_t bytes = checked_mul(checked_mul(batches, groups, "batches"), sizeof(std::uint64_t), "batches");
-  if (bytes <= std::max(means.memory_bytes, always)) return;
+  if (bytes <= std::max(context.memory_bytes, always)) return;
   throw Error(Kind::usage, "--memory",
               {"table '" + table.name + "' has " + std::to_string(batches) + " batches of rows, which go to " +
                    std::to_string(groups) + " places each: " + format_bytes(bytes) + " to know them",
-               "at most " + format_bytes(means.memory_bytes), "more memory, or more processes, do it"});
+               "at most " + format_bytes(context.memory_bytes), "more memory, or more processes, do it"});
 }
 
 }  // namespace
 
-CensusMeans census_means(const Resources& resources, Communicator& processes) {
+CensusContext census_context(const Resources& resources, Communicator& processes) {
   return {table_memory(resources), static_cast<unsigned>(processes.maximum(thread_count(resources, processes)))};
 }
 
@@ -205,19 +205,19 @@ std::uint64_t batch_bytes(std::uint64_t memory_bytes, unsigned threads) {
 }
 
 TableShare share_table(const StoredTable& table, const Checkpoint& checkpoint, std::uint64_t groups,
-                       const CensusMeans& means, const Communicator& processes) {
+                       const CensusContext& context, const Communicator& processes) {
   const auto process_count = static_cast<std::uint32_t>(processes.size());
-  const std::uint64_t most = batch_bytes(means.memory_bytes, means.threads);
+  const std::uint64_t most = batch_bytes(context.memory_bytes, context.threads);
   const std::uint64_t bytes = std::min(most, std::max(best_batch_bytes, groups * best_run_bytes));
   TableShare share;
   share.batches = Batches(table.rows, std::max<std::uint64_t>(bytes / table.row_bytes(), 1));
   share.own = share.batches.share(checkpoint, static_cast<std::uint32_t>(processes.rank()), process_count);
-  check_room(table, share.own.size(), groups, means);
+  check_room(table, share.own.size(), groups, context);
   return share;
 }
 
 TableCensus take_census(const StoredTable& table, TableReader& reader, const std::optional<RowGroups>& to,
-                        TableShare share, const CensusMeans& means, Communicator& processes) {
+                        TableShare share, const CensusContext& context, Communicator& processes) {
   TableCensus census;
   census.share = std::move(share);
   census.groups = to ? to->count() : 0;
@@ -225,7 +225,7 @@ TableCensus take_census(const StoredTable& table, TableReader& reader, const std
   agree(processes, [&] {
     census.start.resize(census.share.own.size() * census.groups);
     for_each_in_parallel(
-        means.threads, census.share.own.size(), [] { return CensusTaker::Work(); },
+        context.threads, census.share.own.size(), [] { return CensusTaker::Work(); },
         [&](CensusTaker::Work& work, std::uint64_t i) {
           taker.count(census.share.batches[census.share.own[i]], census.share.kept_in(i),
                       std::span(census.start).subspan(i * census.groups, census.groups), work);
@@ -235,7 +235,7 @@ TableCensus take_census(const StoredTable& table, TableReader& reader, const std
   census.keys = {processes.sum(own.low), processes.sum(own.high), processes.sum(own.bytes)};
   census.changing = processes.sum(taker.changing());
   if (to) census.group_rows = add_up_counts(census, processes);
-  check_no_duplicates(table, reader, means.memory_bytes / 2, means.threads, processes);
+  check_no_duplicates(table, reader, context.memory_bytes / 2, context.threads, processes);
   return census;
 }
 
@@ -255,11 +255,11 @@ void place_rows(std::span<TableCensus* const> layers, const RowGroups& to) {
   }
 }
 
-PartialSum check_keys(const StoredTable& table, TableReader& reader, const CensusMeans& means,
+PartialSum check_keys(const StoredTable& table, TableReader& reader, const CensusContext& context,
                       Communicator& processes) {
   TableShare share;
-  agree(processes, [&] { share = share_table(table, reader.checkpoint(), 0, means, processes); });
-  return take_census(table, reader, std::nullopt, std::move(share), means, processes).keys;
+  agree(processes, [&] { share = share_table(table, reader.checkpoint(), 0, context, processes); });
+  return take_census(table, reader, std::nullopt, std::move(share), context, processes).keys;
 }
 
 }  // namespace ckpt

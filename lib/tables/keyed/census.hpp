@@ -13,14 +13,14 @@
 namespace ckpt {
 
 /// The resources of a census on each process, the same on all.
-struct CensusMeans {
+struct CensusContext {
   std::uint64_t memory_bytes = 0;
   unsigned threads = 1;
 };
 
 /// What work on tables may use: half of the memory, and the threads of the process that has most. The same on every
 /// process, because it decides how the work is shared. Collective.
-CensusMeans census_means(const Resources& resources, Communicator& processes);
+CensusContext census_context(const Resources& resources, Communicator& processes);
 
 /// How many bytes of tables' rows a process receives at a time: a quarter of the memory for work on tables.
 std::uint64_t received_memory(const Resources& resources);
@@ -44,7 +44,7 @@ struct TableCensus {
 /// Distributes a table's batches over the processes, for a census with this many groups; all rows are taken. Throws
 /// usage if groups times batches exceed the memory.
 TableShare share_table(const StoredTable& table, const Checkpoint& checkpoint, std::uint64_t groups,
-                       const CensusMeans& means, const Communicator& processes);
+                       const CensusContext& context, const Communicator& processes);
 
 /// Reads all keys of a table once. Throws input for a key that its own place puts on another server, or in another
 /// shard, than the one where it lies, or that `to` puts nowhere, naming file, row, key and both servers or shards; and
@@ -52,7 +52,7 @@ TableShare share_table(const StoredTable& table, const Checkpoint& checkpoint, s
 /// group each batch's rows go. The order is that of the source's servers and positions, independent of batches and
 /// processes; `place_rows` computes the final places. `share`: from share_table. Collective.
 TableCensus take_census(const StoredTable& table, TableReader& reader, const std::optional<RowGroups>& to,
-                        TableShare share, const CensusMeans& means, Communicator& processes);
+                        TableShare share, const CensusContext& context, Communicator& processes);
 
 /// Computes where rows go on their servers: the groups one after another, and in each group the rows of a layer after
 /// those of the previous one. It takes the censuses of the layers of one table, which until then treat each layer as if
@@ -60,7 +60,8 @@ TableCensus take_census(const StoredTable& table, TableReader& reader, const std
 void place_rows(std::span<TableCensus* const> layers, const RowGroups& to);
 
 /// Checks all keys of a table as `take_census` does; returns their sum (TableCensus::keys).
-PartialSum check_keys(const StoredTable& table, TableReader& reader, const CensusMeans& means, Communicator& processes);
+PartialSum check_keys(const StoredTable& table, TableReader& reader, const CensusContext& context,
+                      Communicator& processes);
 
 /// Returns the limit on the bytes of a batch of rows if each thread has one: packed, as messages, and with the rows
 /// that come from others.

@@ -134,13 +134,13 @@ class Join {
     std::size_t own_batch = 0;
   };
   /// The rows of a segment that is to be answered, in its order.
-  struct Asked {
+  struct RowRequest {
     Task task;
     std::vector<std::uint32_t> rows;
   };
   struct Part {
     std::string message;
-    std::vector<Asked> asked;
+    std::vector<RowRequest> asked;
   };
 
   void add(const SharedTable& shared, Role role, std::uint64_t layer) {
@@ -187,17 +187,17 @@ class Join {
     std::vector<std::uint64_t> keys(static_cast<std::size_t>(batch.rows.size()));
     shared.reader.read_keys(shared.table, batch.server, batch.rows.lo, keys);
     const auto kept = shared.share.kept_in(task.own_batch);
-    struct Found {
+    struct PartRows {
       std::string keys;
       std::vector<std::uint32_t> rows;
     };
-    std::vector<Found> found(2 * parts_.size());  // by part, with those that are not taken first
+    std::vector<PartRows> found(2 * parts_.size());  // by part, with those that are not taken first
     for (std::size_t row = 0; row < keys.size(); ++row) {
       const std::uint64_t mixed = mix(keys[row]);
       if (bits != 0 && mixed >> (64 - bits) != subset) continue;
       const bool is_taken = kept.empty() || (kept[row / 64] >> (row % 64) & 1) != 0;
       const std::uint64_t part = ((mixed << bits >> 32) * parts_.size()) >> 32;
-      Found& to = found[2 * part + (is_taken ? 1 : 0)];
+      PartRows& to = found[2 * part + (is_taken ? 1 : 0)];
       to.keys.append(reinterpret_cast<const char*>(&keys[row]), sizeof(std::uint64_t));
       if (is_taken && role != Role::deletions) to.rows.push_back(static_cast<std::uint32_t>(row));
     }
@@ -216,7 +216,7 @@ class Join {
       for (std::size_t t = 0; t < threads_; ++t) {
         const auto answers = in.take<std::string_view>();
         std::size_t next = 0;
-        for (const Asked& asked : parts_[process * threads_ + t].asked) {
+        for (const RowRequest& asked : parts_[process * threads_ + t].asked) {
           auto& kept = sources_[asked.task.source].shared.share.kept[asked.task.own_batch];
           for (const std::uint32_t row : asked.rows) {
             const auto answer = static_cast<Answer>(answers.at(next++));

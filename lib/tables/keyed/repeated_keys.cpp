@@ -99,7 +99,7 @@ bool RepeatedKeys::gather(const Read& read, KeySubset subset, std::uint64_t coun
 /// Skips the count: distinct keys fill equally large buckets evenly. Returns false, without results, if a bucket
 /// overflows.
 bool RepeatedKeys::add_at_once(const Read& read, KeySubset subset, std::uint64_t most, std::uint64_t expected,
-                               Found& found) {
+                               KeyList& found) {
   if (expected < bucket_keys) return false;
   const unsigned bits = std::min(static_cast<unsigned>(std::bit_width(expected / bucket_keys)), fine_bits);
   const std::uint64_t room = ((expected >> bits) + 1) * 9 / 8;  // more than five standard deviations above the mean
@@ -127,7 +127,7 @@ bool RepeatedKeys::add_at_once(const Read& read, KeySubset subset, std::uint64_t
 }
 
 /// Finds the places that several values share first, then these values: few, unless keys repeat.
-void RepeatedKeys::add_repeated(std::span<std::uint64_t> bucket, Found& found) {
+void RepeatedKeys::add_repeated(std::span<std::uint64_t> bucket, KeyList& found) {
   if (bucket.size() > places) {  // all places would be taken
     std::sort(bucket.begin(), bucket.end());
     return add_adjacent(bucket, found);
@@ -159,7 +159,7 @@ void RepeatedKeys::add_repeated(std::span<std::uint64_t> bucket, Found& found) {
 
 /// Handles more keys than there is room for: the same ones repeat, or they were made to collide. Looks at the subset's
 /// parts instead, each with some more bits, and skips those that cannot contain two keys.
-bool RepeatedKeys::add_of_parts(const Read& read, KeySubset subset, std::uint64_t most, Found& found) {
+bool RepeatedKeys::add_of_parts(const Read& read, KeySubset subset, std::uint64_t most, KeyList& found) {
   const unsigned more = std::min(fine_bits, all_bits - subset.bits);
   const std::vector<std::uint64_t> fine = fine_;  // each part replaces fine_ in its turn
   const auto keys_in = [&](unsigned bits, std::uint64_t number) {
@@ -180,7 +180,7 @@ bool RepeatedKeys::add_of_parts(const Read& read, KeySubset subset, std::uint64_
 }
 
 /// Returns false if two readings differed.
-bool RepeatedKeys::add_found(const Read& read, KeySubset subset, std::uint64_t most, Found& found) {
+bool RepeatedKeys::add_found(const Read& read, KeySubset subset, std::uint64_t most, KeyList& found) {
   fine_.assign(std::size_t{1} << fine_bits, 0);
   std::uint64_t all = 0;
   for_each_mixed(read, subset, [&](std::span<const std::uint64_t> values) {
@@ -208,7 +208,7 @@ bool RepeatedKeys::add_found(const Read& read, KeySubset subset, std::uint64_t m
 
 std::optional<std::vector<std::uint64_t>> RepeatedKeys::find(const Read& read, KeySubset subset, std::uint64_t most,
                                                              std::uint64_t expected) {
-  Found found;
+  KeyList found;
   most = std::max<std::uint64_t>(most, least_kept);
   if (!add_at_once(read, subset, most, expected, found) && !add_found(read, subset, most, found)) return std::nullopt;
   std::sort(found.begin(), found.end());
@@ -219,7 +219,7 @@ std::vector<std::uint64_t> RepeatedKeys::find(std::span<const std::uint64_t> key
   if (keys.size() > bucket_keys) return find([&](const Take& take) { take(keys); }, subset, keys.size()).value();
   few_.resize(keys.size());
   std::transform(keys.begin(), keys.end(), few_.begin(), mix);
-  Found found;
+  KeyList found;
   add_repeated(few_, found);
   std::transform(found.begin(), found.end(), found.begin(), unmixed);
   std::sort(found.begin(), found.end());

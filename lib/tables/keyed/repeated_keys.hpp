@@ -37,15 +37,15 @@ class RepeatedKeys {
   std::vector<std::uint64_t> find(std::span<const std::uint64_t> keys, KeySubset subset = {});
 
  private:
-  using Found = std::vector<std::uint64_t>;
+  using KeyList = std::vector<std::uint64_t>;
 
-  bool add_found(const Read& read, KeySubset subset, std::uint64_t most, Found& found);
-  bool add_of_parts(const Read& read, KeySubset subset, std::uint64_t most, Found& found);
+  bool add_found(const Read& read, KeySubset subset, std::uint64_t most, KeyList& found);
+  bool add_of_parts(const Read& read, KeySubset subset, std::uint64_t most, KeyList& found);
   void choose_buckets(std::uint64_t all);
   std::uint64_t* values_of(std::uint64_t count);
   bool gather(const Read& read, KeySubset subset, std::uint64_t count);
-  bool add_at_once(const Read& read, KeySubset subset, std::uint64_t most, std::uint64_t expected, Found& found);
-  void add_repeated(std::span<std::uint64_t> bucket, Found& found);
+  bool add_at_once(const Read& read, KeySubset subset, std::uint64_t most, std::uint64_t expected, KeyList& found);
+  void add_repeated(std::span<std::uint64_t> bucket, KeyList& found);
 
   std::vector<std::uint64_t> fine_;  // how many keys of a subset begin with each value of fine_bits bits
   unsigned bucket_bits_ = 0;

@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-void ShuffleMeans::write(const Chunk& run, std::span<const std::byte> bytes, std::uint32_t process) const {
+void ShuffleContext::write(const Chunk& run, std::span<const std::byte> bytes, std::uint32_t process) const {
   const Interval mine = intersect(run.elements, shares.of(process, run.card, run.array));
   if (mine.empty()) return;
   const std::uint64_t element = run.bytes / run.elements.size();
@@ -24,19 +24,19 @@ void ShuffleMeans::write(const Chunk& run, std::span<const std::byte> bytes, std
   }
 }
 
-void write_offsets(const std::vector<TableOffsets>& offsets, const ShuffleMeans& means, Communicator& processes) {
+void write_offsets(const std::vector<TableOffsets>& offsets, const ShuffleContext& context, Communicator& processes) {
   agree(processes, [&] {
     for (const TableOffsets& table : offsets)
       for (Position server = 0; server < table.of_server.size(); ++server) {
         const auto bytes = std::as_bytes(std::span(table.of_server[server]));
-        means.write({server, table.array, {0, table.of_server[server].size()}, bytes.size()}, bytes,
-                    static_cast<std::uint32_t>(processes.rank()));
+        context.write({server, table.array, {0, table.of_server[server].size()}, bytes.size()}, bytes,
+                      static_cast<std::uint32_t>(processes.rank()));
       }
   });
 }
 
-TableShuffle::TableShuffle(const std::vector<TableMove>& moves, const ShuffleMeans& means, Communicator& processes)
-    : moves_(moves), means_(means), processes_(processes) {
+TableShuffle::TableShuffle(const std::vector<TableMove>& moves, const ShuffleContext& context, Communicator& processes)
+    : moves_(moves), context_(context), processes_(processes) {
   for (std::size_t move = 0; move < moves.size(); ++move) {
     sums_.emplace_back(moves[move].to.servers(), std::vector<PartialSum>(moves[move].table.parts.size()));
     for (std::size_t own = 0; own < moves[move].census.share.own.size(); ++own) tasks_.push_back({move, own});
@@ -64,9 +64,10 @@ void TableShuffle::move_batch(const Task& task, Messages& messages) {
 void TableShuffle::move_packed(const Task& task, BatchPacker& packer, const Batch& batch, Messages& messages) {
   const TableMove& move = moves_[task.move];
   const std::size_t part_count = move.table.parts.size();
-  const PackedBatch packed = packer.pack(
-      {move.table, move.to, move.census.share.kept_in(task.own_batch), means_.sums != nullptr}, reader_of(move), batch);
-  means_.traffic.bytes_read += packed.bytes_read;
+  const PackedBatch packed =
+      packer.pack({move.table, move.to, move.census.share.kept_in(task.own_batch), context_.sums != nullptr},
+                  reader_of(move), batch);
+  context_.traffic.bytes_read += packed.bytes_read;
   std::uint64_t begin = 0;
   for (std::uint64_t group = 0; group < move.to.count(); ++group) {
     const std::uint64_t end = packed.ends[group];
@@ -74,11 +75,11 @@ void TableShuffle::move_packed(const Task& task, BatchPacker& packer, const Batc
     Run run{task.move, move.to.server_of(group), move.census.start_of(task.own_batch, group), end - begin, {}, {}};
     std::vector<const std::byte*> parts;
     for (std::size_t p = 0; p < part_count; ++p) {
-      run.read.push_back(means_.sums == nullptr ? PartialSum() : packed.read[p][group]);
+      run.read.push_back(context_.sums == nullptr ? PartialSum() : packed.read[p][group]);
       parts.push_back(packed.parts[p] + begin * move.table.parts[p].row_bytes());
     }
     begin = end;
-    give(std::move(run), parts, messages);
+    deliver(std::move(run), parts, messages);
   }
 }
 
@@ -86,19 +87,19 @@ void TableShuffle::move_range(const Task& task, BatchPacker& packer, const Batch
   const TableMove& move = moves_[task.move];
   const std::vector<TablePart>& table = move.table.parts;
   const std::vector<const std::byte*> read = packer.read(move.table, reader_of(move), batch);
-  means_.traffic.bytes_read += batch.rows.size() * move.table.row_bytes();
+  context_.traffic.bytes_read += batch.rows.size() * move.table.row_bytes();
   for (const RowRun& rows : move.range->runs(batch.server, batch.rows)) {
     Run run{task.move, rows.server, rows.first, rows.rows.size(), {}, {}};
     std::vector<const std::byte*> parts;
     for (std::size_t p = 0; p < table.size(); ++p)
       parts.push_back(read[p] + (rows.rows.lo - batch.rows.lo) * table[p].row_bytes());
-    give(std::move(run), parts, messages);
+    deliver(std::move(run), parts, messages);
   }
 }
 
 std::vector<PartialSum> TableShuffle::sums_of(const Run& run, const std::vector<const std::byte*>& parts) const {
   std::vector<PartialSum> sums(parts.size());
-  for (std::size_t p = 0; p < parts.size() && means_.sums != nullptr; ++p)
+  for (std::size_t p = 0; p < parts.size() && context_.sums != nullptr; ++p)
     moves_[run.move].table.parts[p].sums.add_all(parts.front(), parts[p], run.rows, sums[p]);
   return sums;
 }
@@ -110,23 +111,23 @@ Interval TableShuffle::elements_of(const Run& run, std::size_t part) const {
 
 bool TableShuffle::is_needed_by(std::uint32_t process, const Run& run, std::size_t part) const {
   const Interval elements = elements_of(run, part);
-  if (elements.empty()) return process == means_.shares.owner(run.server);
-  return !intersect(elements, means_.shares.of(process, run.server, moves_[run.move].arrays[part])).empty();
+  if (elements.empty()) return process == context_.shares.owner(run.server);
+  return !intersect(elements, context_.shares.of(process, run.server, moves_[run.move].arrays[part])).empty();
 }
 
 /// The process that writes the run's first element counts it.
 bool TableShuffle::is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const {
   const Interval elements = elements_of(run, part);
   if (elements.empty()) return is_needed_by(process, run, part);
-  const Interval share = means_.shares.of(process, run.server, moves_[run.move].arrays[part]);
+  const Interval share = context_.shares.of(process, run.server, moves_[run.move].arrays[part]);
   return share.lo <= elements.lo && elements.lo < share.hi;
 }
 
 /// Usually one process writes a whole run; at the border between two, both get the run that they write a part of, and
 /// both check it.
-void TableShuffle::give(Run run, const std::vector<const std::byte*>& parts, Messages& messages) {
+void TableShuffle::deliver(Run run, const std::vector<const std::byte*>& parts, Messages& messages) {
   const StoredTable& table = moves_[run.move].table;
-  for (std::uint32_t process = means_.shares.owner(run.server); process <= means_.shares.last_writer(run.server);
+  for (std::uint32_t process = context_.shares.owner(run.server); process <= context_.shares.last_writer(run.server);
        ++process) {
     run.parts.clear();
     std::vector<const std::byte*> given;
@@ -157,7 +158,7 @@ void TableShuffle::write(const Run& run, const std::vector<const std::byte*>& pa
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::size_t p = run.parts[i];
     const std::uint64_t bytes = table.parts[p].row_bytes();
-    if (means_.sums != nullptr) {
+    if (context_.sums != nullptr) {
       PartialSum found;
       table.parts[p].sums.add_all(parts.front(), parts[i], run.rows, found);
       if (!run.read.empty() && !(found == run.read[p])) refuse(run, p);
@@ -172,8 +173,8 @@ void TableShuffle::write(const Run& run, const std::vector<const std::byte*>& pa
 
 void TableShuffle::write_part(const Run& run, std::size_t part, std::span<const std::byte> bytes) {
   const TableMove& move = moves_[run.move];
-  means_.write({run.server, move.arrays[part], elements_of(run, part), bytes.size()}, bytes,
-               static_cast<std::uint32_t>(processes_.rank()));
+  context_.write({run.server, move.arrays[part], elements_of(run, part), bytes.size()}, bytes,
+                 static_cast<std::uint32_t>(processes_.rank()));
 }
 
 /// Limits what arrives at a time, wherever the rows go: if all senders together would send too much to one writer, half
@@ -181,14 +182,14 @@ void TableShuffle::write_part(const Run& run, std::size_t part, std::span<const 
 void TableShuffle::send_and_write(Messages messages) {
   std::vector<std::uint64_t> sizes;
   for (const std::string& message : messages) sizes.push_back(message.size());
-  const std::vector<std::uint64_t> coming = give_each(std::move(sizes), processes_);  // from each process
+  const std::vector<std::uint64_t> coming = exchange_values(std::move(sizes), processes_);  // from each process
   send_and_write(messages, {0, coming.size()}, coming);
 }
 
 void TableShuffle::send_and_write(Messages& messages, const Interval& senders, std::span<const std::uint64_t> coming) {
   const auto own = coming.subspan(senders.lo, senders.size());
   const std::uint64_t most = processes_.maximum(std::accumulate(own.begin(), own.end(), std::uint64_t{0}));
-  if (senders.size() > 1 && most > means_.received_bytes) {
+  if (senders.size() > 1 && most > context_.received_bytes) {
     const std::uint64_t middle = senders.lo + senders.size() / 2;
     send_and_write(messages, {senders.lo, middle}, coming);
     send_and_write(messages, {middle, senders.hi}, coming);
@@ -202,38 +203,38 @@ void TableShuffle::send_and_write(Messages& messages, const Interval& senders, s
 }
 
 void TableShuffle::exchange_and_write(Messages messages) {
-  struct Received {
+  struct ReceivedRun {
     Run run;
     std::vector<const std::byte*> parts;
   };
-  for (const std::string& message : messages) means_.traffic.bytes_exchanged += message.size();
+  for (const std::string& message : messages) context_.traffic.bytes_exchanged += message.size();
   const std::vector<std::string> received = processes_.all_to_all(std::move(messages));
   agree(processes_, [&] {
-    std::vector<Received> runs;
+    std::vector<ReceivedRun> runs;
     for (const std::string& message : received)
       for (wire::Reader in(message, "rows of another process"); in.left() > 0;) {
-        Received next{in.take<Run>(), {}};
+        ReceivedRun next{in.take<Run>(), {}};
         const std::vector<TablePart>& parts = moves_.at(next.run.move).table.parts;
         for (const std::uint64_t part : next.run.parts)
           next.parts.push_back(
               reinterpret_cast<const std::byte*>(in.raw(next.run.rows * parts.at(part).row_bytes()).data()));
         runs.push_back(std::move(next));
       }
-    for_each_in_parallel(means_.threads, runs.size(), [&](std::uint64_t n) { write(runs[n].run, runs[n].parts); });
+    for_each_in_parallel(context_.threads, runs.size(), [&](std::uint64_t n) { write(runs[n].run, runs[n].parts); });
   });
 }
 
 void TableShuffle::run() {
   const auto process_count = static_cast<std::size_t>(processes_.size());
   // A single process needs no rounds: each thread writes what it has read.
-  const std::uint64_t each = process_count == 1 ? std::max<std::size_t>(tasks_.size(), 1) : means_.threads;
+  const std::uint64_t each = process_count == 1 ? std::max<std::size_t>(tasks_.size(), 1) : context_.threads;
   const std::uint64_t rounds = processes_.maximum((tasks_.size() + each - 1) / each);
   for (std::uint64_t round = 0; round < rounds; ++round) {
     const std::uint64_t begin = std::min<std::uint64_t>(round * each, tasks_.size());
     const std::uint64_t end = std::min<std::uint64_t>(begin + each, tasks_.size());
     std::vector<Messages> of_batch(end - begin, Messages(process_count));
     agree(processes_, [&] {
-      for_each_in_parallel(means_.threads, end - begin,
+      for_each_in_parallel(context_.threads, end - begin,
                            [&](std::uint64_t n) { move_batch(tasks_[begin + n], of_batch[n]); });
     });
     if (process_count == 1) continue;
@@ -245,7 +246,7 @@ void TableShuffle::run() {
 }
 
 TableShuffle::Sums TableShuffle::sums() {
-  if (means_.sums == nullptr) return {};
+  if (context_.sums == nullptr) return {};
   Sums all = sums_;
   for (auto& move : all)
     for (auto& server : move)

@@ -30,7 +30,7 @@ struct TableMove {
 };
 
 /// The context for moving tables.
-struct ShuffleMeans {
+struct ShuffleContext {
   std::vector<TableReader*> readers;  ///< by layer
   TargetFiles& target;
   const WriteShares& shares;  ///< which process writes which part of the target
@@ -53,7 +53,7 @@ struct TableOffsets {
 };
 
 /// Makes each process write its own part. Collective.
-void write_offsets(const std::vector<TableOffsets>& offsets, const ShuffleMeans& means, Communicator& processes);
+void write_offsets(const std::vector<TableOffsets>& offsets, const ShuffleContext& context, Communicator& processes);
 
 /// Moves the rows of tables: reads each batch once, gathers its rows by the group that they go to, keeping their order,
 /// and writes each of these runs where the census says. If whole shards move, rows lie in such runs already. Rows that
@@ -61,7 +61,7 @@ void write_offsets(const std::vector<TableOffsets>& offsets, const ShuffleMeans&
 /// processes, threads and memory.
 class TableShuffle {
  public:
-  TableShuffle(const std::vector<TableMove>& moves, const ShuffleMeans& means, Communicator& processes);
+  TableShuffle(const std::vector<TableMove>& moves, const ShuffleContext& context, Communicator& processes);
 
   /// Throws io if the rows to be written differ from those that were read. Collective.
   void run();
@@ -88,7 +88,7 @@ class TableShuffle {
   };
   using Messages = std::vector<std::string>;  // by process
 
-  TableReader& reader_of(const TableMove& move) const { return *means_.readers[move.layer]; }
+  TableReader& reader_of(const TableMove& move) const { return *context_.readers[move.layer]; }
   void move_batch(const Task& task, Messages& messages);
   void move_packed(const Task& task, BatchPacker& packer, const Batch& batch, Messages& messages);
   void move_range(const Task& task, BatchPacker& packer, const Batch& batch, Messages& messages);
@@ -97,7 +97,7 @@ class TableShuffle {
   Interval elements_of(const Run& run, std::size_t part) const;
   bool is_needed_by(std::uint32_t process, const Run& run, std::size_t part) const;
   bool is_counted_by(std::uint32_t process, const Run& run, std::size_t part) const;
-  void give(Run run, const std::vector<const std::byte*>& parts, Messages& messages);
+  void deliver(Run run, const std::vector<const std::byte*>& parts, Messages& messages);
   /// `parts`: the parts of the run.
   void write(const Run& run, const std::vector<const std::byte*>& parts);
   void write_part(const Run& run, std::size_t part, std::span<const std::byte> bytes);
@@ -107,7 +107,7 @@ class TableShuffle {
   [[noreturn]] void refuse(const Run& run, std::size_t part) const;
 
   const std::vector<TableMove>& moves_;
-  ShuffleMeans means_;
+  ShuffleContext context_;
   Communicator& processes_;
   std::vector<Task> tasks_;
   std::mutex mutex_;

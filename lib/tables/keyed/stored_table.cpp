@@ -14,11 +14,11 @@ namespace {
 
 TablePart part_of(const Placement& placement, ParameterId parameter, bool is_key) {
   const Tensor& tensor = placement.tensors()[parameter];
-  Extents row(tensor.shape.size() - 1);
+  Shape row(tensor.shape.size() - 1);
   for (std::size_t d = 0; d < row.size(); ++d) row[d] = tensor.shape[d + 1];
   // Keys of either signedness are the same keys.
   const std::string dtype = is_key ? "key" : tensor.dtype.name;
-  const std::uint64_t elements = volume(row);
+  const std::uint64_t elements = numel(row);
   return {tensor.name, parameter, tensor.dtype, elements,
           RowSums(describe_tensor(tensor.name, dtype, row), is_key ? 0 : elements * tensor.dtype.size)};
 }
@@ -176,8 +176,8 @@ void TableReader::read_placed(const StoredTable& table, const KeyPlace& place, P
 void TableReader::read_offsets(StoredTable& table, Communicator& processes) {
   if (!table.shards) return;
   const auto count = static_cast<std::uint32_t>(processes.size());
-  using Found = std::vector<std::pair<Position, std::vector<std::uint64_t>>>;
-  Found mine;
+  using ServerOffsets = std::vector<std::pair<Position, std::vector<std::uint64_t>>>;
+  ServerOffsets mine;
   agree(processes, [&] {
     const Owners owner_of = checkpoint_.is_shared() ? Owners{} : checkpoint_.owners(count);
     for (Position server = 0; server < table.rows.size(); ++server) {
@@ -190,7 +190,7 @@ void TableReader::read_offsets(StoredTable& table, Communicator& processes) {
     }
   });
   table.shards->offsets.resize(table.rows.size());
-  for (Found& theirs : gather_all(mine, processes))
+  for (ServerOffsets& theirs : gather_all(mine, processes))
     for (auto& [server, offsets] : theirs) table.shards->offsets[server] = std::move(offsets);
 }
 

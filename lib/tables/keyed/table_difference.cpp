@@ -33,10 +33,10 @@ struct RowDigest {
 /// Reads this process's share of one side.
 class Side {
  public:
-  Side(const ComparedTable& side, const CensusMeans& means, const Communicator& processes)
+  Side(const ComparedTable& side, const CensusContext& context, const Communicator& processes)
       : side_(side),
-        means_(means),
-        batches_(side.table.rows, std::max<std::uint64_t>(batch_bytes(means.memory_bytes / 2, means.threads) /
+        context_(context),
+        batches_(side.table.rows, std::max<std::uint64_t>(batch_bytes(context.memory_bytes / 2, context.threads) /
                                                               std::max<std::uint64_t>(side.table.row_bytes(), 1),
                                                           1)),
         own_(batches_.share(side.reader.checkpoint(), static_cast<std::uint32_t>(processes.rank()),
@@ -45,7 +45,7 @@ class Side {
   /// Calls visit(digests of a batch's rows) on several threads, for the rows whose class is in `wanted`.
   template <class Visit>
   void for_each_batch(const std::vector<bool>& wanted, const Visit& visit) {
-    for_each_in_parallel(means_.threads, own_.size(),
+    for_each_in_parallel(context_.threads, own_.size(),
                          [&](std::uint64_t n) { visit(digests(batches_[own_[n]], wanted)); });
   }
 
@@ -69,7 +69,7 @@ class Side {
   }
 
   const ComparedTable& side_;
-  const CensusMeans& means_;
+  const CensusContext& context_;
   Batches batches_;
   std::vector<std::uint64_t> own_;
 };
@@ -106,7 +106,7 @@ std::vector<RowDigest> collect(Side& side, const std::vector<bool>& wanted, Comm
     });
   });
   std::vector<RowDigest> mine;
-  for (const auto& theirs : give_each(std::move(to_peer), processes))
+  for (const auto& theirs : exchange_values(std::move(to_peer), processes))
     mine.insert(mine.end(), theirs.begin(), theirs.end());
   std::sort(mine.begin(), mine.end());
   return mine;
@@ -141,14 +141,14 @@ void DifferingKeys::add(const DifferingKeys& other) {
   count = together;
 }
 
-TableDifference difference(const ComparedTable& a, const ComparedTable& b, const CensusMeans& means,
+TableDifference difference(const ComparedTable& a, const ComparedTable& b, const CensusContext& context,
                            Communicator& processes) {
-  Side side_a(a, means, processes);
-  Side side_b(b, means, processes);
+  Side side_a(a, context, processes);
+  Side side_b(b, context, processes);
   const ClassSums of_a = sum_classes(side_a, processes);
   const ClassSums of_b = sum_classes(side_b, processes);
   // Each collected row exists three times for each table: collected, in transit, and received.
-  const std::uint64_t most = std::max<std::uint64_t>(means.memory_bytes / (6 * sizeof(RowDigest)), 1);
+  const std::uint64_t most = std::max<std::uint64_t>(context.memory_bytes / (6 * sizeof(RowDigest)), 1);
   TableDifference mine;
   for (std::size_t next = 0; next < class_count;) {
     std::vector<bool> wanted(class_count, false);

@@ -35,7 +35,7 @@ struct ComparedTable {
 /// Compares sums of rows with their keys, in 4,096 classes of keys. Only the rows of classes that differ are compared
 /// one by one, as many classes at a time as the memory holds. The places of rows do not matter. Collective, with the
 /// same result on every process.
-TableDifference difference(const ComparedTable& a, const ComparedTable& b, const CensusMeans& means,
+TableDifference difference(const ComparedTable& a, const ComparedTable& b, const CensusContext& context,
                            Communicator& processes);
 
 }  // namespace ckpt

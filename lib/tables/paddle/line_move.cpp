@@ -9,8 +9,8 @@
 #include "base/text.hpp"
 #include "store/paddle/text_input.hpp"
 #include "tables/paddle/line_sums.hpp"
+#include "tables/paddle/resumable_text.hpp"
 #include "tables/paddle/shard_keys.hpp"
-#include "tables/paddle/text_left.hpp"
 
 namespace ckpt {
 
@@ -90,7 +90,7 @@ std::vector<MovedShard> finished_group(const LineMove& move, std::uint64_t group
   std::vector<MovedShard> moved;
   for (const std::uint64_t shard : move.groups.targets(group)) {
     const WrittenText& left = begun.written[moved.size()];
-    keep_left(move.targets[static_cast<std::size_t>(shard)], left, fsync);
+    truncate_to(move.targets[static_cast<std::size_t>(shard)], left, fsync);
     moved.push_back({shard, left});
   }
   return moved;

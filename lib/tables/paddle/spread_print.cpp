@@ -45,10 +45,10 @@ std::vector<float> read_values(TableReader& reader, const StoredTable& table, co
 }  // namespace
 
 SpreadPrint::SpreadPrint(const RowPrint& print, std::vector<std::uint64_t> shards, TableReader& reader,
-                         const SpreadMeans& means)
-    : print_(print), reader_(reader), means_(means) {
-  const std::uint64_t share = means_.memory_bytes / shares;
-  const std::uint64_t of_batch = std::clamp(share / means_.threads, least_batch_bytes, most_batch_bytes);
+                         const SpreadContext& context)
+    : print_(print), reader_(reader), context_(context) {
+  const std::uint64_t share = context_.memory_bytes / shares;
+  const std::uint64_t of_batch = std::clamp(share / context_.threads, least_batch_bytes, most_batch_bytes);
   batch_rows_ = std::max<std::uint64_t>(of_batch / row_bytes(), 1);
   count_tails();
   make_ranges(shards);
@@ -71,7 +71,7 @@ void SpreadPrint::count_tails() {
     auto& of_shard = tails_of_.emplace_back(print_.shards);
     const Batches all = batches(table);
     std::mutex mutex;
-    for_each_in_parallel(means_.threads, all.count(), [&](std::uint64_t n) {
+    for_each_in_parallel(context_.threads, all.count(), [&](std::uint64_t n) {
       const std::vector<std::uint64_t> keys = keys_of(reader_, table, all[n]);
       const std::lock_guard lock(mutex);
       for (const std::uint64_t key : keys) ++of_shard[print_.shard_of(key)];
@@ -80,9 +80,9 @@ void SpreadPrint::count_tails() {
 }
 
 void SpreadPrint::make_ranges(const std::vector<std::uint64_t>& shards) {
-  const std::uint64_t share = means_.memory_bytes / shares;
-  const std::uint64_t each = TextOutput::memory_bytes(least_shard_buffer, means_.is_gzip);
-  const std::uint64_t most = std::clamp<std::uint64_t>(share / each, 1, std::max<std::size_t>(means_.most_open, 1));
+  const std::uint64_t share = context_.memory_bytes / shares;
+  const std::uint64_t each = TextOutput::memory_bytes(least_shard_buffer, context_.is_gzip);
+  const std::uint64_t most = std::clamp<std::uint64_t>(share / each, 1, std::max<std::size_t>(context_.most_open, 1));
   std::uint64_t held = 0;
   std::size_t largest = 1;
   for (const std::uint64_t shard : shards) {
@@ -92,7 +92,7 @@ void SpreadPrint::make_ranges(const std::vector<std::uint64_t>& shards) {
       bytes += tails_of_[at++][shard] * HeldRows::bytes(values_of(table).row_elements);
     if (bytes > share)
       throw Error(Kind::usage, "--memory",
-                  {format_bytes(means_.memory_bytes),
+                  {format_bytes(context_.memory_bytes),
                    "four times the " + format_bytes(bytes) + " that the tails of shard " + std::to_string(shard) +
                        " of table '" + print_.table.name + "' take",
                    "give more, or a larger shard_num"});
@@ -104,9 +104,9 @@ void SpreadPrint::make_ranges(const std::vector<std::uint64_t>& shards) {
     held += bytes;
     largest = std::max(largest, ranges_.back().size());
   }
-  const std::uint64_t fixed = TextOutput::memory_bytes(0, means_.is_gzip);
+  const std::uint64_t fixed = TextOutput::memory_bytes(0, context_.is_gzip);
   const std::uint64_t room = share / largest - std::min(fixed, share / largest);
-  buffer_bytes_ = std::clamp(means_.is_gzip ? room / 2 : room, least_shard_buffer, most_shard_buffer);
+  buffer_bytes_ = std::clamp(context_.is_gzip ? room / 2 : room, least_shard_buffer, most_shard_buffer);
 }
 
 void SpreadPrint::hold_tails(Range& range, Traffic& traffic) {
@@ -121,7 +121,7 @@ void SpreadPrint::hold_tails(Range& range, Traffic& traffic) {
     held.values.reserve(count * columns);
     const Batches all = batches(table);
     std::mutex mutex;
-    for_each_in_parallel(means_.threads, count == 0 ? 0 : all.count(), [&](std::uint64_t n) {
+    for_each_in_parallel(context_.threads, count == 0 ? 0 : all.count(), [&](std::uint64_t n) {
       const std::vector<std::uint64_t> keys = keys_of(reader_, table, all[n]);
       const std::vector<float> values = read_values(reader_, table, all[n], traffic);
       const std::lock_guard lock(mutex);
@@ -165,12 +165,12 @@ void SpreadPrint::print_batch(const Batch& batch, Range& range, BatchLines& line
 
 void SpreadPrint::print_all(Range& range, Traffic& traffic) {
   const Batches all = batches(print_.table);
-  std::vector<BatchLines> read(means_.threads);
+  std::vector<BatchLines> read(context_.threads);
   for (std::uint64_t first = 0; first < all.count(); first += read.size()) {
     const std::uint64_t count = std::min<std::uint64_t>(read.size(), all.count() - first);
-    for_each_in_parallel(means_.threads, count,
+    for_each_in_parallel(context_.threads, count,
                          [&](std::uint64_t n) { print_batch(all[first + n], range, read[n], traffic); });
-    for_each_in_parallel(means_.threads, range.files.size(), [&](std::uint64_t place) {
+    for_each_in_parallel(context_.threads, range.files.size(), [&](std::uint64_t place) {
       for (std::uint64_t n = 0; n < count; ++n) {
         const std::size_t begin = place == 0 ? 0 : read[n].ends[place - 1];
         range.files[place]->append(std::string_view(read[n].text).substr(begin, read[n].ends[place] - begin));
@@ -194,7 +194,7 @@ void SpreadPrint::write(const std::function<bool(std::uint64_t)>& wants,
     print_all(range, traffic);
     range.tails.check_all_taken();
     std::vector<MovedShard> written(range.files.size());
-    for_each_in_parallel(means_.threads, written.size(),
+    for_each_in_parallel(context_.threads, written.size(),
                          [&](std::uint64_t n) { written[n] = range.files[n]->finish(fsync, traffic); });
     for (const MovedShard& shard : written) take(shard);
   }

@@ -11,7 +11,7 @@
 namespace ckpt {
 
 /// The resources of a process for printing rows that lie anywhere.
-struct SpreadMeans {
+struct SpreadContext {
   std::uint64_t memory_bytes = 0;
   unsigned threads = 1;
   std::size_t most_open = 1;  ///< files that are written at a time
@@ -26,7 +26,8 @@ class SpreadPrint {
  public:
   /// `shards`: ascending. Counts the tails of each. Throws usage if those of a single shard do not fit. `print` and
   /// `reader` must outlive it; its keys must have been checked (check_keys).
-  SpreadPrint(const RowPrint& print, std::vector<std::uint64_t> shards, TableReader& reader, const SpreadMeans& means);
+  SpreadPrint(const RowPrint& print, std::vector<std::uint64_t> shards, TableReader& reader,
+              const SpreadContext& context);
 
   /// Returns how often the source is read.
   std::size_t readings() const noexcept { return ranges_.size(); }
@@ -63,7 +64,7 @@ class SpreadPrint {
 
   const RowPrint& print_;
   TableReader& reader_;
-  SpreadMeans means_;
+  SpreadContext context_;
   std::uint64_t batch_rows_ = 1;
   std::size_t buffer_bytes_ = 0;
   std::vector<std::vector<std::uint64_t>> tails_of_;  // by table of tails and shard

@@ -55,7 +55,7 @@ std::vector<Difference> compare_tables(const TableSide& a, const TableSide& b, c
   std::vector<Difference> differences;
   if (of_a.empty() || of_b.empty()) return differences;
   const std::size_t most_open = open_files_allowed(resources, processes);
-  const CensusMeans means = census_means(resources, processes);
+  const CensusContext context = census_context(resources, processes);
   set_decoding_memory(store, resources.memory_bytes / 4);
   TableReader reader_of_a(a.files, store, most_open);
   TableReader reader_of_b(b.files, store, most_open);
@@ -65,11 +65,11 @@ std::vector<Difference> compare_tables(const TableSide& a, const TableSide& b, c
     if (other == of_b.end()) continue;
     reader_of_a.read_offsets(table, processes);
     reader_of_b.read_offsets(*other, processes);
-    check_keys(table, reader_of_a, means, processes);
-    check_keys(*other, reader_of_b, means, processes);
+    check_keys(table, reader_of_a, context, processes);
+    check_keys(*other, reader_of_b, context, processes);
     keep_common(table, *other);
     keep_common(*other, table);
-    const TableDifference found = difference({table, reader_of_a}, {*other, reader_of_b}, means, processes);
+    const TableDifference found = difference({table, reader_of_a}, {*other, reader_of_b}, context, processes);
     add_differences(table, *other, found, differences);
   }
   return differences;

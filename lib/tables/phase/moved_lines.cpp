@@ -17,18 +17,18 @@ namespace {
 
 class MovedLines final : public TextPart {
  public:
-  MovedLines(const TextMeans& means, std::vector<const KeyedTable*> tables, const Layout& source)
-      : TextPart(means, std::move(tables)), source_(source) {}
+  MovedLines(const TextContext& context, std::vector<const KeyedTable*> tables, const Layout& source)
+      : TextPart(context, std::move(tables)), source_(source) {}
 
   void look(Stores& /*stores*/) override {
-    most_open_ = open_files_allowed(job().resources, means_.processes);
-    std::vector<TextTable> tables = find_text_tables(source_, job().source.path, means_.processes);
-    agree(means_.processes, [&] {
+    most_open_ = open_files_allowed(job().resources, context_.processes);
+    std::vector<TextTable> tables = find_text_tables(source_, job().source.path, context_.processes);
+    agree(context_.processes, [&] {
       if (job().text_digits && tables_.size() == text_tables())
         throw Error(Kind::usage, "--digits",
                     {"the tables are Paddle's text on both sides", "a job that makes numbers text",
                      "numbers stay as they are: leave it out"});
-      const Wishes wishes(job().names);
+      const NameFilter name_filter(job().names);
       std::uint64_t least_bytes = 0;  // to be written; unknown for compressed files
       for (TextTable& table : tables) {
         const auto target = std::find_if(tables_.begin(), tables_.end(),
@@ -36,8 +36,8 @@ class MovedLines final : public TextPart {
         if (target == tables_.end()) continue;
         check_same(table, **target);
         const bool is_chosen =
-            is_text_alone(means_.target.layout()) && (!job().names.only.empty() || !job().names.drop.empty());
-        if (is_chosen || !wishes.is_kept(table.name + "/keys") || !wishes.is_kept(table.name + "/value"))
+            is_text_alone(context_.target.layout()) && (!job().names.only.empty() || !job().names.drop.empty());
+        if (is_chosen || !name_filter.is_kept(table.name + "/keys") || !name_filter.is_kept(table.name + "/value"))
           throw Error(Kind::usage, "--only or --drop",
                       {"table '" + table.name + "' is Paddle's text on both sides, and its lines move as they are", "",
                        "leave out of both layouts the tables that you do not want"});
@@ -45,7 +45,7 @@ class MovedLines final : public TextPart {
         found_.push_back(std::move(table));
       }
       check_room(least_bytes);
-      told_ = told_of_tables(job().source.path);
+      told_ = tables_in_manifest(job().source.path);
       warn_of_filtered(told_, job().source.path);
     });
   }
@@ -65,7 +65,7 @@ class MovedLines final : public TextPart {
       }
   }
 
-  void tell(Report& report) const override {
+  void report_to(Report& report) const override {
     if (report.source_cards == 0) report.source_cards = source_.mesh.size();
     for (const TextTable& table : found_) {
       report.source_files += table.shards();
@@ -82,13 +82,13 @@ class MovedLines final : public TextPart {
     const auto source =
         std::find_if(found_.begin(), found_.end(), [&](const auto& each) { return each.name == table.name.text(); });
     const std::uint64_t shards = table.text->shards;
-    const LineMove move{*source, Regrouping(source->shards(), shards), means_.target.files(table), shards};
+    const LineMove move{*source, Regrouping(source->shards(), shards), context_.target.files(table), shards};
     const std::vector<std::uint64_t> groups = share(move.groups.groups());
     std::vector<std::vector<MovedShard>> by_group(groups.size());
-    agree(means_.processes, [&] {
+    agree(context_.processes, [&] {
       const std::uint64_t together = shards / move.groups.groups();
       const LineBuffers buffers =
-          line_buffers(job().resources.memory_bytes, means_.threads, together, table.text->is_gzip, most_open_);
+          line_buffers(job().resources.memory_bytes, context_.threads, together, table.text->is_gzip, most_open_);
       report.staging_bytes =
           std::max(report.staging_bytes,
                    buffers.threads * (2 * buffers.piece_bytes +
@@ -102,13 +102,13 @@ class MovedLines final : public TextPart {
   }
 
   void check_sources(Stores& /*stores*/) const override {
-    if (means_.processes.rank() != 0) return;
+    if (context_.processes.rank() != 0) return;
     for (const TextTable& table : found_) check_unchanged(table, source_, job().source.path);
   }
 
  private:
   std::size_t text_tables() const {
-    const auto& tables = means_.target.layout().tables;
+    const auto& tables = context_.target.layout().tables;
     return static_cast<std::size_t>(
         std::count_if(tables.begin(), tables.end(), [](const KeyedTable& table) { return bool(table.text); }));
   }
@@ -120,17 +120,17 @@ class MovedLines final : public TextPart {
     if (std::tie(from.kind, from.embedx_dim, from.embed_rule, from.embedx_rule) !=
         std::tie(to.kind, to.embedx_dim, to.embed_rule, to.embedx_rule))
       throw Error(Kind::layout, "table '" + table.name + "'",
-                  {means_.target.layout().origin + " has another \"accessor\" than " + source_.origin,
+                  {context_.target.layout().origin + " has another \"accessor\" than " + source_.origin,
                    "the same: lines stay as they are", "give the target's layout the source's accessor"});
   }
 
   std::vector<MovedShard> move_group(const LineMove& move, const KeyedTable& table, std::uint64_t group,
                                      const LineBuffers& buffers) {
     const std::vector<std::uint64_t> shards = move.groups.targets(group);
-    const GroupProgress left = means_.target.left_of(table, shards, move.targets);
-    means_.target.check_held();
-    const auto note = [&](const GroupProgress& progress) { means_.target.note(table, shards, progress); };
-    return move_lines(move, group, buffers, job().output.fsync, means_.counters, left, note);
+    const GroupProgress left = context_.target.left_of(table, shards, move.targets);
+    context_.target.check_held();
+    const auto note = [&](const GroupProgress& progress) { context_.target.note(table, shards, progress); };
+    return move_lines(move, group, buffers, job().output.fsync, context_.counters, left, note);
   }
 
   const Layout& source_;
@@ -141,9 +141,9 @@ class MovedLines final : public TextPart {
 
 }  // namespace
 
-std::unique_ptr<TextPart> moved_lines(const TextMeans& means, std::vector<const KeyedTable*> tables,
+std::unique_ptr<TextPart> moved_lines(const TextContext& context, std::vector<const KeyedTable*> tables,
                                       const Layout& source) {
-  return std::make_unique<MovedLines>(means, std::move(tables), source);
+  return std::make_unique<MovedLines>(context, std::move(tables), source);
 }
 
 }  // namespace ckpt

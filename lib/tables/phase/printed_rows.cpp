@@ -9,9 +9,9 @@
 #include "base/parallel.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "layout/tables/paddle_tables.hpp"
+#include "tables/paddle/resumable_text.hpp"
 #include "tables/paddle/shard_print.hpp"
 #include "tables/paddle/spread_print.hpp"
-#include "tables/paddle/text_left.hpp"
 #include "tables/phase/table_layers.hpp"
 #include "tables/phase/text_part.hpp"
 
@@ -21,13 +21,14 @@ namespace {
 
 class PrintedRows final : public TextPart {
  public:
-  PrintedRows(const TextMeans& means, std::vector<const KeyedTable*> tables, const CheckpointPlace& source, bool is_all)
-      : TextPart(means, std::move(tables)), source_(source), is_all_(is_all) {}
+  PrintedRows(const TextContext& context, std::vector<const KeyedTable*> tables, const CheckpointPlace& source,
+              bool is_all)
+      : TextPart(context, std::move(tables)), source_(source), is_all_(is_all) {}
 
   void look(Stores& stores) override {
-    checkpoint_.emplace(
-        Checkpoint::open(with_threads(source_, job().resources, means_.processes), stores.reading(), means_.processes));
-    agree(means_.processes, [&] {
+    checkpoint_.emplace(Checkpoint::open(with_threads(source_, job().resources, context_.processes), stores.reading(),
+                                         context_.processes));
+    agree(context_.processes, [&] {
       if (!checkpoint_->is_shared())
         throw Error(Kind::usage, source_.path.string(),
                     {"not every process sees the same source files", "a file system that all share",
@@ -42,16 +43,16 @@ class PrintedRows final : public TextPart {
       check_unchanged_names();
       if (is_all_) check_all_printed(selection);
       check_room(least_bytes());
-      told_ = told_of_tables(*checkpoint_);
+      told_ = tables_in_manifest(*checkpoint_);
       warn_of_filtered(told_, source_.path);
     });
-    reader_.emplace(*checkpoint_, stores.reading(), open_files_allowed(job().resources, means_.processes));
+    reader_.emplace(*checkpoint_, stores.reading(), open_files_allowed(job().resources, context_.processes));
     for (RowPrint& print : prints_) look_at_rows(print);
   }
 
   std::vector<std::filesystem::path> paths_read() const override {
-    return checkpoint_->paths_read(static_cast<std::uint32_t>(means_.processes.rank()),
-                                   static_cast<std::uint32_t>(means_.processes.size()));
+    return checkpoint_->paths_read(static_cast<std::uint32_t>(context_.processes.rank()),
+                                   static_cast<std::uint32_t>(context_.processes.size()));
   }
 
   const Checkpoint* opened_source() const override { return &*checkpoint_; }
@@ -76,7 +77,7 @@ class PrintedRows final : public TextPart {
                                                       checkpoint_->file(file).modified_ns};
   }
 
-  void tell(Report& report) const override {
+  void report_to(Report& report) const override {
     if (is_all_) {
       report.source_cards = checkpoint_->layout().mesh.size();
       report.source_files += checkpoint_->files().size() - checkpoint_->missing().size();
@@ -94,18 +95,18 @@ class PrintedRows final : public TextPart {
   std::vector<MovedShard> write(const KeyedTable& table, Report& /*report*/) override {
     const auto at = std::find(tables_.begin(), tables_.end(), &table) - tables_.begin();
     RowPrint& print = prints_[static_cast<std::size_t>(at)];
-    SpreadPrint* const spread = spreads_[static_cast<std::size_t>(at)].get();
-    print.targets = means_.target.files(table);
+    SpreadPrint* const spread = shardings_[static_cast<std::size_t>(at)].get();
+    print.targets = context_.target.files(table);
     std::vector<MovedShard> printed;
-    agree(means_.processes,
+    agree(context_.processes,
           [&] { printed = spread != nullptr ? print_spread(*spread, print, table) : print_grouped(print, table); });
     check_all_rows(print, printed);
     return printed;
   }
 
   void check_sources(Stores& stores) const override {
-    for (const FileNumber file : checkpoint_->own_files(static_cast<std::uint32_t>(means_.processes.rank()),
-                                                        static_cast<std::uint32_t>(means_.processes.size())))
+    for (const FileNumber file : checkpoint_->own_files(static_cast<std::uint32_t>(context_.processes.rank()),
+                                                        static_cast<std::uint32_t>(context_.processes.size())))
       checkpoint_->check_unchanged(stores.reading(), file);
   }
 
@@ -132,21 +133,21 @@ class PrintedRows final : public TextPart {
 
   /// Checks and counts rows first if they are not grouped by shard, or too many for that. Collective.
   void look_at_rows(RowPrint& print) {
-    for_each_table(print, [&](StoredTable& table) { reader_->read_offsets(table, means_.processes); });
-    const CensusMeans means = census_means(job().resources, means_.processes);
+    for_each_table(print, [&](StoredTable& table) { reader_->read_offsets(table, context_.processes); });
+    const CensusContext context = census_context(job().resources, context_.processes);
     const std::uint64_t memory = job().resources.memory_bytes;
-    agree(means_.processes,
-          [&] { print.is_grouped = print.is_grouped && fits_by_shard(print, memory / means.threads); });
-    auto& spread = spreads_.emplace_back();
+    agree(context_.processes,
+          [&] { print.is_grouped = print.is_grouped && fits_by_shard(print, memory / context.threads); });
+    auto& spread = shardings_.emplace_back();
     if (print.is_grouped) return;
-    for_each_table(print, [&](const StoredTable& table) { check_keys(table, *reader_, means, means_.processes); });
-    const std::size_t most_open = open_files_allowed(job().resources, means_.processes);
-    const KeyedTable& target = *tables_[spreads_.size() - 1];
-    agree(means_.processes, [&] {
+    for_each_table(print, [&](const StoredTable& table) { check_keys(table, *reader_, context, context_.processes); });
+    const std::size_t most_open = open_files_allowed(job().resources, context_.processes);
+    const KeyedTable& target = *tables_[shardings_.size() - 1];
+    agree(context_.processes, [&] {
       spread = std::make_unique<SpreadPrint>(print, share(print.shards), *reader_,
-                                             SpreadMeans{memory, means_.threads, most_open, target.text->is_gzip});
+                                             SpreadContext{memory, context_.threads, most_open, target.text->is_gzip});
     });
-    if (const std::uint64_t readings = means_.processes.maximum(spread->readings()); readings > 1)
+    if (const std::uint64_t readings = context_.processes.maximum(spread->readings()); readings > 1)
       log::warn("table '{}': --memory has no room for what all its shards take together: it is read {} times",
                 print.table.name, readings);
   }
@@ -154,13 +155,13 @@ class PrintedRows final : public TextPart {
   std::vector<MovedShard> print_grouped(const RowPrint& print, const KeyedTable& table) {
     const std::vector<std::uint64_t> shards = share(print.shards);
     std::vector<MovedShard> printed(shards.size());
-    for_each_in_parallel(means_.threads, shards.size(), [&](std::uint64_t n) {
+    for_each_in_parallel(context_.threads, shards.size(), [&](std::uint64_t n) {
       if (const auto left = left_of(print, table, shards[n])) {
         printed[n] = *left;
         return;
       }
-      means_.target.check_held();
-      printed[n] = print_shard(print, shards[n], *reader_, job().output.fsync, means_.counters);
+      context_.target.check_held();
+      printed[n] = print_shard(print, shards[n], *reader_, job().output.fsync, context_.counters);
       note(table, printed[n]);
     });
     return printed;
@@ -169,7 +170,7 @@ class PrintedRows final : public TextPart {
   std::vector<MovedShard> print_spread(SpreadPrint& spread, const RowPrint& print, const KeyedTable& table) {
     const std::vector<std::uint64_t> shards = share(table.text->shards);
     std::vector<std::optional<MovedShard>> left(shards.size());
-    for_each_in_parallel(means_.threads, shards.size(),
+    for_each_in_parallel(context_.threads, shards.size(),
                          [&](std::uint64_t n) { left[n] = left_of(print, table, shards[n]); });
     std::set<std::uint64_t> is_left;
     std::vector<MovedShard> printed;
@@ -180,35 +181,35 @@ class PrintedRows final : public TextPart {
       }
     spread.write(
         [&](std::uint64_t shard) {
-          means_.target.check_held();
+          context_.target.check_held();
           return !is_left.contains(shard);
         },
         [&](const MovedShard& shard) {
           note(table, shard);
           printed.push_back(shard);
         },
-        job().output.fsync, means_.counters);
+        job().output.fsync, context_.counters);
     return printed;
   }
 
   /// A shard that an earlier run wrote completely, or nothing.
   std::optional<MovedShard> left_of(const RowPrint& print, const KeyedTable& table, std::uint64_t shard) {
-    const GroupProgress left = means_.target.left_of(table, {shard}, print.targets);
+    const GroupProgress left = context_.target.left_of(table, {shard}, print.targets);
     if (left.sources == 0) return std::nullopt;
-    keep_left(print.targets[shard], left.written.front(), job().output.fsync);
+    truncate_to(print.targets[shard], left.written.front(), job().output.fsync);
     return MovedShard{shard, left.written.front()};
   }
 
   void note(const KeyedTable& table, const MovedShard& shard) const {
-    means_.target.note(table, {shard.shard}, {1, {shard.written}});
+    context_.target.note(table, {shard.shard}, {1, {shard.written}});
   }
 
   /// Throws io unless every row became a line. Collective.
   void check_all_rows(const RowPrint& print, const std::vector<MovedShard>& printed) const {
     std::uint64_t mine = 0;
     for (const MovedShard& shard : printed) mine += shard.written.lines.bytes;
-    const std::uint64_t lines = means_.processes.sum(mine);
-    agree(means_.processes, [&] {
+    const std::uint64_t lines = context_.processes.sum(mine);
+    agree(context_.processes, [&] {
       if (lines == print.table.total_rows()) return;
       throw Error(
           Kind::io, "table '" + print.table.name + "'",
@@ -219,7 +220,7 @@ class PrintedRows final : public TextPart {
 
   /// Throws usage if the job would rename or cast datasets that become text.
   void check_unchanged_names() const {
-    const Wishes wishes(job().names);
+    const NameFilter name_filter(job().names);
     const auto refuse = [](const char* object, const std::string& dataset) {
       throw Error(Kind::usage, object,
                   {dataset + " becomes text", "other parameters only", "leave it out of the option's names"});
@@ -227,7 +228,7 @@ class PrintedRows final : public TextPart {
     for (const RowPrint& print : prints_)
       for_each_table(print, [&](const StoredTable& table) {
         for (const TablePart& part : table.parts) {
-          if (wishes.new_name(part.name) != part.name) refuse("--rename", part.name);
+          if (name_filter.new_name(part.name) != part.name) refuse("--rename", part.name);
           for (const CastRule& rule : job().casts)
             if (part.dtype.is_float() && rule.names.matches(part.name)) refuse("--cast", part.name);
         }
@@ -241,7 +242,7 @@ class PrintedRows final : public TextPart {
     for (const Tensor& tensor : selection.tensors)
       if (!printed.contains(tensor.name))
         throw Error(Kind::usage, "parameter " + tensor.name,
-                    {"it is in no table of " + means_.target.layout().origin, "what Paddle's text has room for",
+                    {"it is in no table of " + context_.target.layout().origin, "what Paddle's text has room for",
                      "leave it out (--drop), or give the target's layout \"files\" for it"});
   }
 
@@ -250,15 +251,15 @@ class PrintedRows final : public TextPart {
   std::optional<Checkpoint> checkpoint_;
   std::map<std::string, ManifestTable> told_;
   std::optional<TableReader> reader_;
-  std::vector<RowPrint> prints_;                       // one for each table
-  std::vector<std::unique_ptr<SpreadPrint>> spreads_;  // one for each table; null: rows are grouped by shard
+  std::vector<RowPrint> prints_;                         // one for each table
+  std::vector<std::unique_ptr<SpreadPrint>> shardings_;  // one for each table; null: rows are grouped by shard
 };
 
 }  // namespace
 
-std::unique_ptr<TextPart> printed_rows(const TextMeans& means, std::vector<const KeyedTable*> tables,
+std::unique_ptr<TextPart> printed_rows(const TextContext& context, std::vector<const KeyedTable*> tables,
                                        const CheckpointPlace& source, bool is_all) {
-  return std::make_unique<PrintedRows>(means, std::move(tables), source, is_all);
+  return std::make_unique<PrintedRows>(context, std::move(tables), source, is_all);
 }
 
 }  // namespace ckpt

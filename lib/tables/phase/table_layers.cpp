@@ -200,25 +200,25 @@ std::string base_key(const Checkpoint& source) {
 namespace {
 
 /// The chosen tables; with several sources also the keys to delete, which are not datasets of the output.
-std::vector<StoredTable> taken_tables(const TableSource& source, const Wishes& wishes, bool is_alone) {
+std::vector<StoredTable> taken_tables(const TableSource& source, const NameFilter& name_filter, bool is_alone) {
   std::set<std::string> deletions;
   if (!is_alone)
     for (const StoredTable& table : stored_tables(*source.placement))
       if (!table.deletes.empty()) deletions.insert(table.keys().name);
   return stored_tables(*source.placement, [&](ParameterId parameter) {
     const std::string& name = source.placement->tensors()[parameter].name;
-    return wishes.is_kept(name) || deletions.contains(name);
+    return name_filter.is_kept(name) || deletions.contains(name);
   });
 }
 
 }  // namespace
 
 std::vector<PlannedTable> layered_tables(const ReshardJob& job, const std::vector<TableSource>& sources) {
-  const Wishes wishes(job.names);
+  const NameFilter name_filter(job.names);
   std::vector<std::vector<StoredTable>> tables;
   std::map<std::string, KnownTable> all;
   for (const TableSource& source : sources) {
-    tables.push_back(taken_tables(source, wishes, sources.size() == 1));
+    tables.push_back(taken_tables(source, name_filter, sources.size() == 1));
     check_same_names(source, names_of(tables.back()), sources.front(), names_of(tables.front()));
     for (const StoredTable& table : tables.back()) {
       if (!table.deletes.empty()) continue;
@@ -294,7 +294,7 @@ std::vector<Attribute> newest_attributes(const std::vector<const Checkpoint*>& s
 std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const Checkpoint*>& sources) {
   std::map<std::string, std::vector<KeptRows>> all;
   for (const Checkpoint* source : sources)
-    for (const auto& [name, table] : told_of_tables(*source))
+    for (const auto& [name, table] : tables_in_manifest(*source))
       for (const KeptRows& kept : all_kept(table)) {
         std::vector<KeptRows>& known = all[name];
         if (std::none_of(known.begin(), known.end(),
@@ -306,7 +306,7 @@ std::map<std::string, std::vector<KeptRows>> kept_before(const std::vector<const
 
 void warn_of_filtered(const ReshardJob& job, const std::vector<const Checkpoint*>& sources) {
   if (job.output.is_single_file) return;
-  for (const Checkpoint* source : sources) warn_of_filtered(told_of_tables(*source), source->path());
+  for (const Checkpoint* source : sources) warn_of_filtered(tables_in_manifest(*source), source->path());
 }
 
 void warn_of_filtered(const std::map<std::string, ManifestTable>& tables, const std::filesystem::path& source) {

@@ -307,7 +307,7 @@ Finished without_tables(const Finished& finished, const Placement& target, const
   Finished all = finished;
   for (const ArrayId array : table_arrays(plan))
     for (Position card = 0; card < target.mesh().size(); ++card) {
-      const Interval whole{0, volume(target.stored_shape(array, card))};
+      const Interval whole{0, numel(target.stored_shape(array, card))};
       for (const Interval& rest : finished.rest(card, array, whole))
         if (!rest.empty()) all.add(card, array, rest);
     }

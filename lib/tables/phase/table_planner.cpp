@@ -58,7 +58,7 @@ TablePlanner::TablePlanner(const ReshardJob& job, const std::vector<const Checkp
                            Communicator& processes)
     : job_(job),
       processes_(processes),
-      means_(census_means(job.resources, processes)),
+      context_(census_context(job.resources, processes)),
       readers_(sources, reading, open_files_allowed(job.resources, processes)) {}
 
 std::vector<TableRows> TablePlanner::add(std::vector<PlannedTable> tables, const Layout& target, TablePlan& plan) {
@@ -81,12 +81,12 @@ void TablePlanner::prepare(PlannedTable& each, bool loses_rows, const Layout& ta
     if (!loses_rows)
       each.range = range_move(layer.table, reader.checkpoint().layout().tables[layer.table.entry],
                               target.tables[each.datasets.entry], *each.to);
-    if (layer.deletions) check_keys(*layer.deletions, reader, means_, processes_);
+    if (layer.deletions) check_keys(*layer.deletions, reader, context_, processes_);
     agree(processes_, [&] {
       if (each.range) return;
-      layer.share = share_table(layer.table, reader.checkpoint(), each.to->count(), means_, processes_);
+      layer.share = share_table(layer.table, reader.checkpoint(), each.to->count(), context_, processes_);
       if (layer.deletions)
-        layer.deletion_share = share_table(*layer.deletions, reader.checkpoint(), 0, means_, processes_);
+        layer.deletion_share = share_table(*layer.deletions, reader.checkpoint(), 0, context_, processes_);
     });
   }
 }
@@ -96,7 +96,7 @@ void TablePlanner::filter(PlannedTable& each, TablePlan& plan) {
   std::uint64_t with_nan = 0;
   for (std::size_t at = 0; at < each.layers.size(); ++at) {
     PlannedLayer& layer = each.layers[at];
-    with_nan += filter_rows(*layer.filter, readers_[at], means_.threads, layer.share, processes_).dropped_with_nan;
+    with_nan += filter_rows(*layer.filter, readers_[at], context_.threads, layer.share, processes_).dropped_with_nan;
   }
   const std::string& condition = each.layers.front().filter->condition().text();
   plan.kept[each.datasets.name] = {condition, "", rows_of_layers(each), with_nan};
@@ -122,7 +122,7 @@ void TablePlanner::choose_newest(std::vector<PlannedTable>& tables, std::size_t 
     if (planned.deletions)
       layer.deletions.emplace(SharedTable{*planned.deletions, readers_[at], planned.deletion_share});
   }
-  take_newest_rows(layers, means_.memory_bytes, means_.threads, processes_);
+  take_newest_rows(layers, context_.memory_bytes, context_.threads, processes_);
   for (const PlannedTable* tail : is_led ? tails : std::vector<PlannedTable*>()) {
     KeptRows& kept = plan.kept[tail->datasets.name];
     kept.as = tables[leader].datasets.name;
@@ -134,10 +134,11 @@ TableRows TablePlanner::add_range(PlannedTable& each, TablePlan& plan) {
   PlannedLayer& layer = each.layers.front();
   TableCensus census;
   if (job_.verify != Verify::none)
-    census.keys = check_keys(layer.table, readers_[0], means_, processes_);
+    census.keys = check_keys(layer.table, readers_[0], context_, processes_);
   else if (processes_.rank() == 0)
     log::warn("table '{}': its shards move whole, and with --verify none no key is looked at", each.datasets.name);
-  agree(processes_, [&] { census.share = share_table(layer.table, readers_[0].checkpoint(), 0, means_, processes_); });
+  agree(processes_,
+        [&] { census.share = share_table(layer.table, readers_[0].checkpoint(), 0, context_, processes_); });
   census.rows = each.range->rows();
   census.changing = each.range->changing();
   TableRows rows{each.datasets, census.rows, {}};
@@ -150,11 +151,11 @@ TableRows TablePlanner::add_move(PlannedTable& each, TablePlan& plan) {
   std::vector<TableCensus> counted;
   for (std::size_t at = 0; at < each.layers.size(); ++at)
     counted.push_back(take_census(each.layers[at].table, readers_[at], each.to, std::move(each.layers[at].share),
-                                  means_, processes_));
+                                  context_, processes_));
   std::vector<TableCensus*> layers;
   for (TableCensus& census : counted) layers.push_back(&census);
   place_rows(layers, *each.to);
-  warn_of_short_runs(each.layers.front().table, each.to->count(), job_.resources, means_.threads);
+  warn_of_short_runs(each.layers.front().table, each.to->count(), job_.resources, context_.threads);
   TableRows rows{each.datasets, counted.front().rows, {}};
   if (!each.datasets.offsets.empty()) add_offsets_of(each.datasets, counted.front().offsets, rows, plan);
   for (std::size_t at = 0; at < each.layers.size(); ++at)

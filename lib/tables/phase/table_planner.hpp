@@ -61,7 +61,7 @@ class TablePlanner {
 
   const ReshardJob& job_;
   Communicator& processes_;
-  CensusMeans means_;
+  CensusContext context_;
   TableReaders readers_;  // one for each layer
 };
 

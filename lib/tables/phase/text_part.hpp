@@ -14,7 +14,7 @@
 namespace ckpt {
 
 /// The context in which text is made.
-struct TextMeans {
+struct TextContext {
   const ReshardJob& job;
   TextTarget& target;
   Communicator& processes;
@@ -26,7 +26,8 @@ struct TextMeans {
 class TextPart {
  public:
   /// `tables`: from the target's layout.
-  TextPart(const TextMeans& means, std::vector<const KeyedTable*> tables) : means_(means), tables_(std::move(tables)) {}
+  TextPart(const TextContext& context, std::vector<const KeyedTable*> tables)
+      : context_(context), tables_(std::move(tables)) {}
   virtual ~TextPart() = default;
   TextPart(const TextPart&) = delete;
   TextPart& operator=(const TextPart&) = delete;
@@ -46,7 +47,7 @@ class TextPart {
   /// Adds what determines the text: "files" (versions by name) and "text".
   virtual void describe(nlohmann::json& job) const = 0;
   /// Reports what there is to read.
-  virtual void tell(Report& report) const = 0;
+  virtual void report_to(Report& report) const = 0;
   /// The earlier conditions that a table's rows have satisfied.
   virtual std::vector<KeptRows> kept_before(const std::string& table) const = 0;
   /// Makes this process's share of a table's files. Collective.
@@ -57,27 +58,27 @@ class TextPart {
  protected:
   /// This process's share of `count` numbers.
   std::vector<std::uint64_t> share(std::uint64_t count) const {
-    const auto step = static_cast<std::uint64_t>(means_.processes.size());
+    const auto step = static_cast<std::uint64_t>(context_.processes.size());
     std::vector<std::uint64_t> own;
-    for (auto n = static_cast<std::uint64_t>(means_.processes.rank()); n < count; n += step) own.push_back(n);
+    for (auto n = static_cast<std::uint64_t>(context_.processes.rank()); n < count; n += step) own.push_back(n);
     return own;
   }
-  const ReshardJob& job() const noexcept { return means_.job; }
+  const ReshardJob& job() const noexcept { return context_.job; }
   /// Throws io if there is no room for the output.
   void check_room(std::uint64_t bytes) const {
-    if (!job().dry_run && means_.processes.rank() == 0) check_free_space(job().output.path, bytes);
+    if (!job().dry_run && context_.processes.rank() == 0) check_free_space(job().output.path, bytes);
   }
 
-  TextMeans means_;
+  TextContext context_;
   std::vector<const KeyedTable*> tables_;
 };
 
 /// Tables that are text in the source, too: their lines move unchanged.
-std::unique_ptr<TextPart> moved_lines(const TextMeans& means, std::vector<const KeyedTable*> tables,
+std::unique_ptr<TextPart> moved_lines(const TextContext& context, std::vector<const KeyedTable*> tables,
                                       const Layout& source);
 /// Tables of datasets in the checkpoint that `source` names. `is_all`: nothing else is made from it, so nothing else
 /// may be taken.
-std::unique_ptr<TextPart> printed_rows(const TextMeans& means, std::vector<const KeyedTable*> tables,
+std::unique_ptr<TextPart> printed_rows(const TextContext& context, std::vector<const KeyedTable*> tables,
                                        const CheckpointPlace& source, bool is_all);
 
 }  // namespace ckpt

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/look.hpp"
+#include "checkpoint/checkpoint_probe.hpp"
 #include "layout/names/literal.hpp"
 #include "layout/tables/paddle_tables.hpp"
 
@@ -58,7 +58,7 @@ TextTables::TextTables(const ReshardJob& job, Communicator& processes, Counters&
       processes_(processes),
       layouts_(text_layouts(job, processes)),
       target_(job, layouts_.target, processes),
-      means_{job, target_, processes, counters, thread_count(job.resources, processes)},
+      context_{job, target_, processes, counters, thread_count(job.resources, processes)},
       rest_(job.source),
       is_all_(is_text_alone(layouts_.target)) {
   if (!has_paddle_text(layouts_.target)) return;
@@ -75,13 +75,13 @@ void TextTables::add_parts() {
   for (const KeyedTable& table : target.tables)
     if (table.text) (source && text_table(*source, table.name.text()) != nullptr ? lines : rows).push_back(&table);
   if (!lines.empty()) {
-    parts_.push_back(moved_lines(means_, lines, *source));
+    parts_.push_back(moved_lines(context_, lines, *source));
     rest_.layout = *source;
     std::erase_if(rest_.layout->tables, [&](const KeyedTable& table) {
       return table.text && text_table(target, table.name.text()) != nullptr;
     });
   }
-  if (!rows.empty()) parts_.push_back(printed_rows(means_, rows, rest_, is_all_));
+  if (!rows.empty()) parts_.push_back(printed_rows(context_, rows, rest_, is_all_));
   if (is_all_ && source) check_all_moved(*source, target, rows.empty());
 }
 
@@ -144,8 +144,8 @@ std::string TextTables::describe(const std::string& job) const {
   return description.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void TextTables::tell(Report& report) const {
-  for (const auto& part : parts_) part->tell(report);
+void TextTables::report_to(Report& report) const {
+  for (const auto& part : parts_) part->report_to(report);
 }
 
 void TextTables::write(Report& report) {
@@ -160,7 +160,7 @@ void TextTables::write(Report& report) {
 
 void TextTables::reread() {
   constexpr std::size_t at_once = 1ULL << 20;
-  target_.reread(means_.threads, at_once);
+  target_.reread(context_.threads, at_once);
 }
 
 void TextTables::check_sources(Stores& stores) const {

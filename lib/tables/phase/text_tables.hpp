@@ -37,7 +37,7 @@ class TextTables {
   /// Adds what determines the text to a job's description (describe_job).
   std::string describe(const std::string& job) const;
   /// Reports what there is to read.
-  void tell(Report& report) const;
+  void report_to(Report& report) const;
   /// Prepares for writing files, as TextTarget::begin. Collective.
   void begin(const Output& output, Journal* journal, bool go_on) { target_.begin(output, journal, go_on); }
   /// Makes all lines. Collective.
@@ -57,7 +57,7 @@ class TextTables {
   Communicator& processes_;
   TextLayouts layouts_;
   TextTarget target_;
-  TextMeans means_;
+  TextContext context_;
   CheckpointPlace rest_;  // the source without the tables whose lines move unchanged
   bool is_all_;
   std::vector<std::unique_ptr<TextPart>> parts_;

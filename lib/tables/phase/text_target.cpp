@@ -7,7 +7,7 @@
 #include "layout/tables/paddle_tables.hpp"
 #include "processes/gather_all.hpp"
 #include "tables/keyed/row_sums.hpp"
-#include "tables/paddle/text_left.hpp"
+#include "tables/paddle/resumable_text.hpp"
 
 namespace ckpt {
 
@@ -68,7 +68,7 @@ GroupProgress TextTarget::left_of(const KeyedTable& table, const std::vector<std
   GroupProgress progress{last->first, {}};
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const JournalRecord& record = notes[i]->at(progress.sources);
-    const auto left = text_left(files[shards[i]], record.elements.hi);
+    const auto left = resumable_text(files[shards[i]], record.elements.hi);
     if (!left || !(left->content == record.read)) return {};
     progress.written.push_back(*left);
   }

@@ -22,7 +22,7 @@ inline std::vector<Tensor> model() {
   const DType bf16 = *number_type("bf16");
   const DType f32 = *number_type("f32");
   std::vector<Tensor> tensors;
-  const auto add = [&](const std::string& name, const Extents& shape) {
+  const auto add = [&](const std::string& name, const Shape& shape) {
     tensors.push_back({name, bf16, shape, false});
     tensors.push_back({"exp_avg." + name, f32, shape, false});
     tensors.push_back({"exp_avg_sq." + name, f32, shape, false});
@@ -73,9 +73,9 @@ inline Layout layout(std::uint64_t pp, std::uint64_t dp) {
 
 /// The files of a checkpoint as its own layout declares them: cards of one kind share one declaration, as a catalog's
 /// do.
-inline std::vector<Holding> holdings(const Placement& placement) {
-  std::map<std::string, Holding> known;
-  std::vector<Holding> files;
+inline std::vector<CardArrays> card_arrays(const Placement& placement) {
+  std::map<std::string, CardArrays> known;
+  std::vector<CardArrays> files;
   for (Position card = 0; card < placement.mesh().size(); ++card) {
     std::vector<StoredArray> arrays;
     std::string key;
@@ -86,9 +86,9 @@ inline std::vector<Holding> holdings(const Placement& placement) {
       key += place.name + to_string(arrays.back().shape);
     }
     std::sort(arrays.begin(), arrays.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-    Holding& holding = known[key];
-    if (!holding) holding = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
-    files.push_back(holding);
+    CardArrays& arrays_on_card = known[key];
+    if (!arrays_on_card) arrays_on_card = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
+    files.push_back(arrays_on_card);
   }
   return files;
 }

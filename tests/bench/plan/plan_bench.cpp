@@ -46,7 +46,7 @@ long long peak_bytes() {
 }
 
 void plan_405b() {
-  const auto files = holdings(resolve_target(layout(16, 128), model()).placement);
+  const auto files = card_arrays(resolve_target(layout(16, 128), model()).placement);
 
   const double start = now();
   const Resolved source = resolve_source(layout(16, 128), files);
@@ -91,7 +91,7 @@ std::vector<Tensor> gshard_model() {
   constexpr std::uint64_t heads = 96;
   constexpr std::uint64_t head = 128;
   std::vector<Tensor> tensors;
-  const auto add = [&](const std::string& name, const Extents& shape) {
+  const auto add = [&](const std::string& name, const Shape& shape) {
     for (const char* const slot : {"", ".Adam", ".Adam_1", ".grad_accum"})
       tensors.push_back({name + slot, *number_type("f32"), shape, false});
   };
@@ -114,7 +114,7 @@ std::vector<Tensor> gshard_model() {
 void plan_gshard(const std::string& path) {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto files = holdings(resolve_target(parse_layout(text, path), gshard_model()).placement);
+  const auto files = card_arrays(resolve_target(parse_layout(text, path), gshard_model()).placement);
 
   const double start = now();
   const Layout from = parse_layout(text, path);

@@ -69,12 +69,12 @@ struct RoundsPlayed {
 bool plan_round(std::vector<Process>& processes, std::uint64_t part, RoundsPlayed& played) {
   const std::size_t count = processes.size();
   bool has_more = false;
-  std::vector<std::vector<RoundWish>> of_reader(count, std::vector<RoundWish>(count));
+  std::vector<std::vector<RoundRequest>> of_reader(count, std::vector<RoundRequest>(count));
   for (std::size_t p = 0; p < count; ++p) {
-    processes[p].rounds->look_ahead(*processes[p].work);
-    const auto wishes = processes[p].rounds->wishes();
-    for (std::size_t reader = 0; reader < count; ++reader) of_reader[reader][p] = wishes[reader];
-    has_more = has_more || wishes[p].has_more;
+    processes[p].rounds->plan_ahead(*processes[p].work);
+    const auto round_requests = processes[p].rounds->round_requests();
+    for (std::size_t reader = 0; reader < count; ++reader) of_reader[reader][p] = round_requests[reader];
+    has_more = has_more || round_requests[p].has_more;
   }
   std::vector<std::vector<std::uint64_t>> granted(count, std::vector<std::uint64_t>(count));
   for (std::size_t reader = 0; reader < count; ++reader) {

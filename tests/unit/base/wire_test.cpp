@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/boxed_optional.hpp"
 #include "base/interned.hpp"
-#include "base/rare.hpp"
 #include "catch.hpp"
 
 using namespace ckpt;
@@ -34,7 +34,7 @@ struct Everything {
   std::string text;
   InternedText name;
   std::optional<std::string> present;
-  Rare<Range> absent;
+  BoxedOptional<Range> absent;
   std::vector<std::uint32_t> numbers;
   std::vector<bool> flags;
   std::vector<std::vector<std::string>> texts;

@@ -54,7 +54,7 @@ namespace {
 
 /// A directory of files with arrays of f32, all zeros.
 struct Directory : Memory {
-  void add(const std::string& name, const std::map<std::string, Extents>& arrays) {
+  void add(const std::string& name, const std::map<std::string, Shape>& arrays) {
     FileSpec spec;
     for (const auto& [array, shape] : arrays)
       spec.arrays.push_back({array, *number_type("f32"), shape, {}, std::nullopt, std::nullopt});
@@ -87,10 +87,10 @@ TEST_CASE("a card holds what its files hold, by their names with the prefixes") 
   REQUIRE(checkpoint.files().size() == 6);
   CHECK(checkpoint.file_name(0) == "mp_00/model");
   CHECK(checkpoint.file_name(5) == "mp_01/optim_1");
-  const auto holdings = checkpoint.holdings();
+  const auto card_arrays = checkpoint.card_arrays();
   const auto held_by = [&](Position card) {
     std::vector<std::string> names;
-    for (const StoredArray& array : *holdings[card]) names.push_back(array.name);
+    for (const StoredArray& array : *card_arrays[card]) names.push_back(array.name);
     return names;
   };
   CHECK(held_by(2) == std::vector<std::string>{"model/b", "model/w", "optim.w"});

@@ -30,7 +30,7 @@ struct Job {
   Readers readers{source, {}};
   Planner planner{source, wanted, {0, 1}, readers};
   std::vector<Bytes> stored{Bytes(5 * 7 * 4), Bytes(3 * 4)};  // by array of the source
-  std::unique_ptr<Communicator> alone = solo();
+  std::unique_ptr<Communicator> alone = single_process();
 
   Job() {
     std::mt19937 engine(4);

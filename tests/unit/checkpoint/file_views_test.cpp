@@ -20,23 +20,23 @@ NamedFiles named(std::size_t cards) {
   return names;
 }
 
-FilesTogether together(const std::vector<std::vector<SeenFile>>& seen) {
+MergedView together(const std::vector<std::vector<SeenFile>>& seen) {
   std::vector<FileView> views;
   for (const auto& files : seen) views.push_back({"node" + std::to_string(views.size()), files});
-  return put_together(views, named(seen.front().size()));
+  return merge_views(views, named(seen.front().size()));
 }
 
 }  // namespace
 
 TEST_CASE("each file goes to the least loaded of those that see it") {
-  const FilesTogether found = together({{file(10), none, file(30), file(5)}, {none, file(20), file(30), file(5)}});
+  const MergedView found = together({{file(10), none, file(30), file(5)}, {none, file(20), file(30), file(5)}});
   CHECK(found.owners == Owners{0, 1, 0, 1});
   CHECK(found.files == std::vector<SeenFile>{file(10), file(20), file(30), file(5)});
   CHECK(found.warning.empty());
 }
 
 TEST_CASE("what nobody sees stays so") {
-  const FilesTogether found = together({{file(1), none}, {none, none}});
+  const MergedView found = together({{file(1), none}, {none, none}});
   CHECK(found.files == std::vector<SeenFile>{file(1), none});
 }
 
@@ -46,8 +46,8 @@ TEST_CASE("of files with different times the newest is read, whoever sees it, an
   for (const bool first_is_stale : {true, false}) {
     const SeenFile stale = file(100, step_1000);
     const SeenFile fresh = file(100, step_2000);
-    const FilesTogether found = first_is_stale ? together({{stale, stale}, {fresh, fresh}, {none, fresh}})
-                                               : together({{none, fresh}, {fresh, fresh}, {stale, stale}});
+    const MergedView found = first_is_stale ? together({{stale, stale}, {fresh, fresh}, {none, fresh}})
+                                            : together({{none, fresh}, {fresh, fresh}, {stale, stale}});
     CHECK(found.files == std::vector<SeenFile>{fresh, fresh});
     CHECK(found.owners == (first_is_stale ? Owners{1, 2} : Owners{1, 0}));
     CHECK_THAT(found.warning,
@@ -75,23 +75,23 @@ TEST_CASE("a card's files go together to one that sees them all") {
   names.of_card = {{0, 2}, {1, 3}, {}};
   const std::vector<FileView> views{{"a", {file(10), file(20), none, file(5)}},
                                     {"b", {file(10), none, file(30), none}}};
-  const FilesTogether found = put_together(views, names);
+  const MergedView found = merge_views(views, names);
   CHECK(found.owners == Owners{1, 0, 0});
   names.of_card = {{1, 2}};
-  CHECK_THROWS_WITH(put_together(views, names), Contains("rank_1.h5: no process sees it together with the other files "
-                                                         "of its card (rank_1.h5, rank_2.h5)"));
+  CHECK_THROWS_WITH(merge_views(views, names), Contains("rank_1.h5: no process sees it together with the other files "
+                                                        "of its card (rank_1.h5, rank_2.h5)"));
 }
 
 TEST_CASE("a process alone sees what it sees") {
-  const auto alone = solo();
-  const FilesTogether found = put_together({file(1, 2), none}, named(2), *alone);
+  const auto alone = single_process();
+  const MergedView found = merge_views({file(1, 2), none}, named(2), *alone);
   CHECK(found.owners.empty());
   CHECK(found.files == std::vector<SeenFile>{file(1, 2), none});
 }
 
 TEST_CASE("a text that some processes have is theirs only if it is one") {
-  CHECK(one_text({"", "a", "", "a"}, "the layout").empty() == false);
-  CHECK(one_text({"", ""}, "the layout").empty());
-  CHECK_THROWS_WITH(one_text({"", "a", "b"}, "the layout"),
+  CHECK(agreed_text({"", "a", "", "a"}, "the layout").empty() == false);
+  CHECK(agreed_text({"", ""}, "the layout").empty());
+  CHECK_THROWS_WITH(agreed_text({"", "a", "b"}, "the layout"),
                     Contains("the layout: process 1 and process 2 see different ones"));
 }

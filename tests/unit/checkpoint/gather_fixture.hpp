@@ -21,7 +21,7 @@ inline Bytes numbered(std::uint64_t size) {
 }
 
 /// A transfer of a whole tensor of this shape, from element `first` of the dataset on.
-inline Transfer transfer(const Extents& shape, const Extents& source_strides, const Extents& target_strides,
+inline Transfer transfer(const Shape& shape, const Shape& source_strides, const Shape& target_strides,
                          std::uint64_t element, std::uint64_t first) {
   return {0, 0, 0, element, {whole(shape), first, source_strides}, 0, target_strides};
 }

@@ -17,7 +17,7 @@ class StridedMemory final : public SourceFile {
       : bytes_(bytes), form_(std::move(form)), element_(element) {}
   std::optional<StridedForm> strided(std::size_t /*dataset*/) const override { return form_; }
   void read(std::size_t /*dataset*/, std::uint64_t offset, std::span<std::byte> out) override {
-    const Extents row_major = row_major_strides(form_.shape);
+    const Shape row_major = row_major_strides(form_.shape);
     for (std::uint64_t i = 0; i < out.size(); ++i) {
       std::uint64_t at = 0;
       for (std::size_t d = 0; d < form_.shape.size(); ++d)
@@ -32,7 +32,7 @@ class StridedMemory final : public SourceFile {
     ++reads;
     bytes_read += out.size();
   }
-  PartialSum sum_rest(const std::optional<Passage>& /*left_out*/) override { return {}; }
+  PartialSum sum_rest(const std::optional<FileSegment>& /*left_out*/) override { return {}; }
 
   std::uint64_t reads = 0;
   std::uint64_t bytes_read = 0;
@@ -132,8 +132,8 @@ TEST_CASE("gathering from any strides is what row-major reading is") {
     }
     StridedMemory memory(bytes, form, 4);
     StridedFile file(bytes, form, *number_type("f32"));
-    const Extents row_major = row_major_strides(form.shape);
-    Extents size;
+    const Shape row_major = row_major_strides(form.shape);
+    Shape size;
     std::uint64_t first = 0;
     for (std::size_t d = 0; d < form.shape.size(); ++d) {
       const std::uint64_t lo = between(0, form.shape[d] - 1);

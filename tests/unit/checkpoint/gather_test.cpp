@@ -27,7 +27,7 @@ class MemoryFile final : public SourceFile {
     bytes_read += out.size();
     largest = std::max<std::uint64_t>(largest, out.size());
   }
-  PartialSum sum_rest(const std::optional<Passage>& /*left_out*/) override { return {}; }
+  PartialSum sum_rest(const std::optional<FileSegment>& /*left_out*/) override { return {}; }
   const Bytes& bytes() const { return bytes_; }
 
   std::uint64_t reads = 0;
@@ -50,7 +50,7 @@ class MappedSource final : public SourceFile {
     return LocatedExtent{{file_.fd(), &file_.path(), status_.device, status_.inode, status_.bytes},
                          {0, start_, status_.bytes - start_}};
   }
-  PartialSum sum_rest(const std::optional<Passage>& /*left_out*/) override { return {}; }
+  PartialSum sum_rest(const std::optional<FileSegment>& /*left_out*/) override { return {}; }
   const PosixFile& file() const noexcept { return file_; }
 
   std::uint64_t reads = 0;
@@ -125,20 +125,20 @@ MappedWindows refused_windows() {
 }
 
 /// From blocks of the file.
-Gathered gather_past_memory(const MappedFile& file, const Transfer& wanted, const Summing& summing, Bytes& target,
-                            Bytes& scratch) {
+GatherResult gather_past_memory(const MappedFile& file, const Transfer& wanted, const Summing& summing, Bytes& target,
+                                Bytes& scratch) {
   MappedWindows windows(1 << 20);
   constexpr std::uint64_t number = 7;
   DirectBlocks blocks(DirectBlocks::least_memory, 1, [&](std::uint64_t, std::uint64_t start, std::span<std::byte> out) {
     file.source->file().read(start, out);
-    return PastMemory::read;
+    return DirectReadStatus::read;
   });
   Lease lease;
   const auto span = stored_span(*file.source, 0, wanted);
   const Interval in_file{MappedFile::start + span->lo, MappedFile::start + span->hi};
   blocks.want(number, file.source->located(0, 0)->file.bytes, in_file, lease);
   const std::uint64_t before = file.source->reads;
-  const Gathered gathered =
+  const GatherResult gathered =
       gather(*file.source, 0, wanted, &summing, target.data(), scratch, {windows, &blocks, number});
   if (!span->empty() && in_file.size() < DirectBlocks::least_memory / 2) CHECK(file.source->reads == before);
   return gathered;
@@ -157,7 +157,7 @@ void check(ThreeFiles& file, const Transfer& wanted, std::uint64_t target_size, 
   MappedWindows windows(windows_budget);
   file.memory.reads = file.memory.bytes_read = 0;
   Bytes target(target_size);
-  const Gathered told = gather(file.memory, 5, wanted, &summing, target.data(), scratch, {windows});
+  const GatherResult told = gather(file.memory, 5, wanted, &summing, target.data(), scratch, {windows});
   Bytes mapped(target_size);
   CHECK(gather(*file.mappable.source, 5, wanted, &summing, mapped.data(), scratch, {windows}).sum == sum);
   CHECK((mapped == expected));
@@ -221,12 +221,12 @@ TEST_CASE("gathering is what copying from memory is, whatever the strides and th
   const auto between = [&](std::uint64_t low, std::uint64_t high) { return low + engine() % (high - low + 1); };
   ThreeFiles file(3 << 20);
   for (int i = 0; i < 600; ++i) {
-    Extents shape;
+    Shape shape;
     for (std::uint64_t rank = between(0, 4); rank > 0; --rank) shape.push_back(between(1, 9));
     std::vector<std::size_t> order(shape.size());
     for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
     std::shuffle(order.begin(), order.end(), engine);
-    Extents strides(shape.size());
+    Shape strides(shape.size());
     const std::uint64_t element = between(1, 12);
     std::uint64_t size = 1;
     for (const std::size_t d : order) {
@@ -237,7 +237,7 @@ TEST_CASE("gathering is what copying from memory is, whatever the strides and th
     const std::uint64_t first = between(0, (file.memory.bytes().size() - copy.source_span()) / element);
     const std::uint64_t scratch = between(0, 2) == 0 ? 1 << 20 : between(0, 5000);
     CAPTURE(to_string(shape), to_string(strides), element, scratch);
-    check(file, transfer(shape, strides, row_major_strides(shape), element, first), volume(shape) * element, scratch);
+    check(file, transfer(shape, strides, row_major_strides(shape), element, first), numel(shape) * element, scratch);
     const std::uint64_t runs = copy.bytes() / copy.run;
     CHECK(file.memory.reads <= runs);
     CHECK(file.memory.bytes_read < copy.bytes() + runs * 8192 + 1);  // no more than a read for each run would cost
@@ -256,7 +256,7 @@ TEST_CASE("a copy that reaches further than a mapped window, or than scratch, is
 
 TEST_CASE("of a file that can be mapped, long and dense runs are read, scattered ones are not") {
   ThreeFiles file(3 << 20);
-  const auto reads_for = [&](const Extents& shape, const Extents& strides, const Extents& target_strides) {
+  const auto reads_for = [&](const Shape& shape, const Shape& strides, const Shape& target_strides) {
     file.mappable.source->reads = 0;
     check(file, transfer(shape, strides, target_strides, 4, 0), 4 * shape[0] * target_strides[0], 256 << 10, 64 << 20);
     return file.mappable.source->reads;
@@ -299,7 +299,7 @@ TEST_CASE("what cannot be mapped is read, to the same bytes and sums") {
   const auto gathered = [&](MappedWindows& windows) {
     Bytes target(columns.bytes());
     const std::uint64_t before = mappable.source->reads;
-    const Gathered told = gather(*mappable.source, 5, columns, &summing, target.data(), scratch, {windows});
+    const GatherResult told = gather(*mappable.source, 5, columns, &summing, target.data(), scratch, {windows});
     return std::tuple(target, told.sum.low, told.sum.high, mappable.source->reads > before);
   };
   take_bus_errors();

@@ -46,9 +46,9 @@ TEST_CASE("a manifest says what the checkpoint is") {
 
 TEST_CASE("a manifest tells of the files beside those with data, where there are any") {
   const Placement placement = target(two_cards(), {tensor("a", {2})});
-  const auto of = [&](const std::vector<ManifestFile>& beside) {
+  const auto of = [&](const std::vector<ManifestFile>& sidecars) {
     return manifest(placement, {{"rank_5.h5", 5, 1, "a"}, {"rank_3.h5", 3, 1, "b"}}, {{1, 2}}, {},
-                    FingerprintPlace::manifest, {}, beside);
+                    FingerprintPlace::manifest, {}, sidecars);
   };
   const auto json = nlohmann::json::parse(of({{"latest", 0, 6, "00ff"}, {".metadata", 0, 1ULL << 32, ""}}));
   REQUIRE(json["beside"].size() == 2);

@@ -39,18 +39,18 @@ TEST_CASE("what was written is read again") {
 
 TEST_CASE("what a manifest tells of files beside those with data is read again") {
   const Placement placement = target(single_card(), {tensor("a", {3})});
-  const auto text = [&](const std::vector<ManifestFile>& beside) {
-    return manifest(placement, {{"rank_0.h5", 0, 7, "d"}}, {{1, 2}}, {}, FingerprintPlace::manifest, {}, beside);
+  const auto text = [&](const std::vector<ManifestFile>& sidecars) {
+    return manifest(placement, {{"rank_0.h5", 0, 7, "d"}}, {{1, 2}}, {}, FingerprintPlace::manifest, {}, sidecars);
   };
   const Manifest told = parse_manifest(found(text({{".metadata", 0, 12, "e"}, {"common \"1\".pt", 0, 0, "f"}})));
-  REQUIRE(told.beside.size() == 2);
-  CHECK(told.beside.at(".metadata").bytes == 12);
-  CHECK(told.beside.at(".metadata").fingerprint == "e");
-  CHECK(told.beside.at("common \"1\".pt").fingerprint == "f");
+  REQUIRE(told.sidecars.size() == 2);
+  CHECK(told.sidecars.at(".metadata").bytes == 12);
+  CHECK(told.sidecars.at(".metadata").fingerprint == "e");
+  CHECK(told.sidecars.at("common \"1\".pt").fingerprint == "f");
   CHECK(told.files.size() == 1);
 
   CHECK(text({}).find("beside") == std::string::npos);  // as in older manifests
-  CHECK(parse_manifest(found(text({}))).beside.empty());
+  CHECK(parse_manifest(found(text({}))).sidecars.empty());
   CHECK_THROWS_WITH(parse_manifest(found(text({{".metadata", 0, 12, ""}}))), Contains("no fingerprints"));
   for (const char* name : {"", ".", "..", "../a", "/a", "a/b", "a/", "checkpoint.json", "rank_0.h5"})
     CHECK_THROWS_WITH(parse_manifest(found(text({{name, 0, 12, "e"}}))),
@@ -117,7 +117,7 @@ TEST_CASE("a report has the manifest of what went into a pipe") {
   const auto carried =
       found(manifest(placement, {{"", 0, 9, ""}}, {}, ManifestRoom{2, 5}, FingerprintPlace::report), false);
   const TemporaryDirectory directory;
-  const auto alone = solo();
+  const auto alone = single_process();
   const auto reported = [&](const std::string& report) {
     write_text(directory / "report", report);
     return reported_manifest(directory / "report", carried, *alone);

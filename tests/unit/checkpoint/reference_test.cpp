@@ -25,9 +25,9 @@ std::vector<Tensor> tensors_of(const std::string& text) {
 struct Shards {
   TemporaryDirectory directory;
   Stores stores;
-  std::unique_ptr<Communicator> alone = solo();
+  std::unique_ptr<Communicator> alone = single_process();
 
-  void add(const std::string& file, const std::map<std::string, Extents>& tensors, const std::string& layout = "") {
+  void add(const std::string& file, const std::map<std::string, Shape>& tensors, const std::string& layout = "") {
     FileSpec spec;
     spec.layout = layout;
     for (const auto& [name, shape] : tensors) spec.arrays.push_back({name, f32(), shape, {}, {}, {}});
@@ -35,7 +35,7 @@ struct Shards {
     const FileRoom room = store.create(directory / file, spec);
     const auto target = store.open_to_fill(directory / file, room);
     for (std::size_t array = 0; array < spec.arrays.size(); ++array) {
-      std::vector<float> values(volume(spec.arrays[array].shape));
+      std::vector<float> values(numel(spec.arrays[array].shape));
       std::iota(values.begin(), values.end(), 0.0F);
       std::vector<Interval> places;
       room.data[array].append_to(places);
@@ -61,7 +61,7 @@ TEST_CASE("a reference as JSON: names, shapes and dtypes by any of their names")
   CHECK(reference.tensors()[0].dtype.name == "bf16");
   CHECK(reference.tensors()[1].dtype.name == "f32");
   CHECK(reference.tensors()[2].dtype.name == "f8_e4m3");
-  CHECK(reference.tensors()[3].shape == Extents{2, 3});
+  CHECK(reference.tensors()[3].shape == Shape{2, 3});
   CHECK(reference.find("w") == std::size_t{3});
   CHECK_FALSE(reference.find("v"));
   CHECK_FALSE(reference.has_data());
@@ -96,7 +96,7 @@ TEST_CASE("a reference is a file, or several with an index, and can be read") {
     REQUIRE(reference.has_data());
     REQUIRE(reference.tensors().size() == static_cast<std::size_t>(count));
     const std::size_t w = *reference.find("w");
-    CHECK(reference.tensors()[w].shape == Extents{3, 4});
+    CHECK(reference.tensors()[w].shape == Shape{3, 4});
     ReferenceReader reader(reference, shards.stores.reading(), 1 << 20, 4);
     std::vector<float> box(4);
     reader.read(w, {{1, 2}, {3, 4}}, std::as_writable_bytes(std::span(box)));
@@ -112,7 +112,7 @@ TEST_CASE("a reference is a directory whose files carry its layout") {
   for (const char* const file : {"rank_0.safetensors", "rank_1.safetensors"}) shards.add(file, {{"w", {3, 4}}}, layout);
   const Reference reference = shards.load(".");
   REQUIRE(reference.tensors().size() == 1);
-  CHECK(reference.tensors()[0].shape == Extents{6, 4});
+  CHECK(reference.tensors()[0].shape == Shape{6, 4});
   ReferenceReader reader(reference, shards.stores.reading(), 1 << 20, 4);
   std::vector<float> box(4);
   reader.read(0, {{2, 1}, {4, 3}}, std::as_writable_bytes(std::span(box)));

@@ -14,7 +14,7 @@ Layout layout_of(const std::string& rules, const std::string& mesh = R"({"axes":
       "a.json");
 }
 
-Holding card(const std::map<std::string, Extents>& shapes) {
+CardArrays card(const std::map<std::string, Shape>& shapes) {
   std::vector<StoredArray> arrays;
   for (const auto& [name, shape] : shapes) arrays.push_back({name, *number_type("f32"), shape, std::nullopt, false});
   return std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
@@ -39,16 +39,16 @@ struct Data {
 
 TEST_CASE("Files hold whole tensors where cards that are to differ have the same, and not one value only") {
   const Layout layout = layout_of(R"({"name": ["w", "zeros"], "split": ["a"]})");
-  const std::vector<Holding> both{card({{"w", {4}}, {"zeros", {4}}, {"lr", {}}}),
-                                  card({{"w", {4}}, {"zeros", {4}}, {"lr", {}}})};
+  const std::vector<CardArrays> both{card({{"w", {4}}, {"zeros", {4}}, {"lr", {}}}),
+                                     card({{"w", {4}}, {"zeros", {4}}, {"lr", {}}})};
   CHECK(hold_whole_tensors(layout, both, Data{"lr", "zeros"}.sample()));
   CHECK_FALSE(hold_whole_tensors(layout, both, Data{"w", "zeros"}.sample()));
   CHECK_FALSE(hold_whole_tensors(layout, both, Data{"zeros", ""}.sample()));
-  const std::vector<Holding> zeros{card({{"zeros", {4}}}), card({{"zeros", {4}}})};
+  const std::vector<CardArrays> zeros{card({{"zeros", {4}}}), card({{"zeros", {4}}})};
   CHECK_FALSE(hold_whole_tensors(layout, zeros, Data{"", "zeros"}.sample()));
   // What this process does not see tells nothing; nor do shapes that differ make a whole.
   CHECK_FALSE(hold_whole_tensors(layout, both, [](std::uint64_t, const std::string&) { return std::nullopt; }));
-  const std::vector<Holding> uneven{card({{"w", {4}}}), card({{"w", {3}}})};
+  const std::vector<CardArrays> uneven{card({{"w", {4}}}), card({{"w", {3}}})};
   CHECK_FALSE(hold_whole_tensors(layout, uneven, Data{}.sample()));
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("Where the plan tells the shape, no data is read") {
   const Layout layout = layout_of(R"({"name": "m.{x}", "like": "{x}"}, {"name": "w", "split": ["a"], "shape": [4]})");
   const Data data;
   const auto cards = [](std::uint64_t rows) {
-    return std::vector<Holding>{card({{"w", {rows}}, {"m.w", {rows}}}), card({{"w", {rows}}, {"m.w", {rows}}})};
+    return std::vector<CardArrays>{card({{"w", {rows}}, {"m.w", {rows}}}), card({{"w", {rows}}, {"m.w", {rows}}})};
   };
   CHECK(hold_whole_tensors(layout, cards(4), data.sample()));
   CHECK_FALSE(hold_whole_tensors(layout, cards(2), data.sample()));

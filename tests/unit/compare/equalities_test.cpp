@@ -12,13 +12,13 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-const Extents matrix{6, 10};
+const Shape matrix{6, 10};
 
 /// Numbers that bfloat16 has, and their bits there, which are the upper half of a float's.
 template <class Element>
 std::vector<Element> elements() {
   std::vector<Element> all;
-  for (std::uint64_t i = 0; i < volume(matrix); ++i) {
+  for (std::uint64_t i = 0; i < numel(matrix); ++i) {
     const auto value = static_cast<float>(i);
     if constexpr (sizeof(Element) == 4)
       all.push_back(value);
@@ -32,7 +32,7 @@ std::vector<Element> elements() {
 struct Masters {
   Masters() : memory(40) {
     FileSpec spec;
-    const auto add = [&](const char* name, const char* type, const Extents& shape) {
+    const auto add = [&](const char* name, const char* type, const Shape& shape) {
       spec.arrays.push_back({name, *number_type(type), shape, {}, std::nullopt, std::nullopt});
     };
     add("m", "f32", matrix);
@@ -74,7 +74,7 @@ struct Masters {
       move->whole();
     }
     const Checkpoint checkpoint = memory.open(move->place(), cut);
-    const auto resolved = resolve_source(cut, checkpoint.holdings());
+    const auto resolved = resolve_source(cut, checkpoint.card_arrays());
     const Readers readers(resolved.placement, {});
     SourceReader reader(checkpoint, resolved.placement, memory.stores.reading(), 1 << 20, 4);
     const auto exchange = direct_exchange(*memory.alone, {1 << 16, 2, 0, {}});

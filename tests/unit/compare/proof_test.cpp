@@ -22,7 +22,7 @@ struct Sharded {
 
   std::vector<Damage> search() {
     const Checkpoint checkpoint = memory.open(cut->place(), layout);
-    const auto resolved = resolve_source(layout, checkpoint.holdings());
+    const auto resolved = resolve_source(layout, checkpoint.card_arrays());
     Traffic traffic;
     return search_contents({checkpoint, resolved.placement, manifest, memory.stores, 4, 1 << 20, 2}, *memory.alone,
                            traffic);
@@ -106,7 +106,7 @@ TEST_CASE("cards that should hold the same and do not are named") {
   Sharded sharded;
   const auto compared = [&](const auto& compare) {
     const Checkpoint checkpoint = sharded.memory.open(sharded.cut->place(), four_cards());
-    const auto resolved = resolve_source(four_cards(), checkpoint.holdings());
+    const auto resolved = resolve_source(four_cards(), checkpoint.card_arrays());
     SourceReader reader(checkpoint, resolved.placement, sharded.memory.stores.reading(), 1 << 20, 4);
     const std::vector<bool> all(resolved.placement.tensors().size(), true);
     return compare(ReplicatedFiles{checkpoint, resolved.placement, reader, {}, all, ReplicaCheck::full, 2});
@@ -146,8 +146,8 @@ TEST_CASE("two checkpoints are the same, but for the elements that differ") {
     Memory& memory = a.memory;
     const Checkpoint whole = memory.open("/in/whole", single_card());
     const Checkpoint sharded = memory.open(a.cut->place(), four_cards());
-    const auto from = resolve_source(single_card(), whole.holdings());
-    const auto to = resolve_source(four_cards(), sharded.holdings());
+    const auto from = resolve_source(single_card(), whole.card_arrays());
+    const auto to = resolve_source(four_cards(), sharded.card_arrays());
     const Readers readers(from.placement, {});
     std::vector<ParameterId> source_of;
     std::vector<ParameterId> parameters;

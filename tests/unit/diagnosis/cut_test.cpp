@@ -23,7 +23,7 @@ DType i32() {
 /// Whole tensors whose elements are their own numbers (or all `constant`), cut by a layout of the test's own.
 class Case final : public CardData, public WholeTensors {
  public:
-  Case(Mesh mesh, const Extents& shape, const std::string& keys, bool is_constant = false)
+  Case(Mesh mesh, const Shape& shape, const std::string& keys, bool is_constant = false)
       : mesh_(std::move(mesh)), is_constant_(is_constant) {
     Layout layout =
         parse_layout(R"({"ckpt_layout": 1, "mesh": {"axes": ["dp", "tp"], "shape": )" + format_list(mesh_.shape) +
@@ -33,7 +33,7 @@ class Case final : public CardData, public WholeTensors {
     placement_ = resolve_target(layout, tensors_).placement;
     for (Position card = 0; card < mesh_.size(); ++card) {
       arrays_.push_back({"w", i32(), placement_.stored_shape(0, card), std::nullopt, false});
-      data_.emplace_back(volume(arrays_.back().shape), -1);
+      data_.emplace_back(numel(arrays_.back().shape), -1);
       placement_.for_each_region(0, card, {0, data_.back().size()},
                                  [&](ParameterId, const Region& region) { fill(data_.back(), region); });
     }
@@ -45,7 +45,7 @@ class Case final : public CardData, public WholeTensors {
   const std::vector<Tensor>& tensors() const override { return tensors_; }
   bool has_data() const override { return true; }
   void read(const std::string&, const Box& box, std::span<std::byte> out) override {
-    std::vector<std::int32_t> elements(volume(box.shape()));
+    std::vector<std::int32_t> elements(numel(box.shape()));
     fill(elements, {box, 0, row_major_strides(box.shape())});
     std::memcpy(out.data(), elements.data(), out.size());
   }
@@ -77,9 +77,9 @@ class Case final : public CardData, public WholeTensors {
 
  private:
   void fill(std::vector<std::int32_t>& elements, const Region& region) const {
-    const Extents shape = region.box.shape();
-    const Extents weights = row_major_strides(tensors_.front().shape);
-    for (std::uint64_t i = 0; i < volume(shape); ++i) {
+    const Shape shape = region.box.shape();
+    const Shape weights = row_major_strides(tensors_.front().shape);
+    for (std::uint64_t i = 0; i < numel(shape); ++i) {
       std::uint64_t at = region.offset;
       std::uint64_t number = 0;
       for (std::uint64_t d = shape.size(), rest = i; d-- > 0; rest /= shape[d]) {

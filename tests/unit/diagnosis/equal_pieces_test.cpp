@@ -100,7 +100,7 @@ TEST_CASE("shards that occur several times along an axis ask for an axis of copi
 }
 
 TEST_CASE("layers that are the same on other stages are told of by their numbers") {
-  const auto found = [](const Placement& placement, const Spreading& over, const AxisCopies& copies) {
+  const auto found = [](const Placement& placement, const SplitAxis& over, const AxisCopies& copies) {
     const auto layers = [&](const std::string& name) {
       return EqualPieces{0, {*placement.find("layers.0." + name), *placement.find("layers.2." + name)}, over, copies};
     };
@@ -124,7 +124,7 @@ TEST_CASE("layers that are the same on other stages are told of by their numbers
 }
 
 TEST_CASE("a layout with an axis of copies is offered where it fits the files") {
-  const Holding each = card({array("w", {2, 8}), array("norm", {8})});
+  const CardArrays each = card({array("w", {2, 8}), array("norm", {8})});
   const auto offered = [&](const std::string& axes, const std::string& shape, const std::string& rest,
                            const AxisCopies& copies) {
     const Layout wrong =

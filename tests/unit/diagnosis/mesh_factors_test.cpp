@@ -44,11 +44,11 @@ TEST_CASE("where a name is stored is said by coordinates, or by none") {
   const Mesh mesh{{"pp", "tp"}, {3, 2}, {}};
   std::vector<Piece> pieces(6);
   for (const std::size_t card : {0, 1, 4, 5}) pieces[card] = {&array, card % 2};
-  const auto ends = presence_of(mesh, classes_of(pieces));
+  const auto ends = location_of(mesh, classes_of(pieces));
   REQUIRE(ends);
   CHECK(ends->at == At{{0, {0, 2}}});
   CHECK(ends->at_last == At{{0, {0}}});
   CHECK(differing_axes(mesh, classes_of(pieces)) == std::vector<Axis>{1});
   pieces[5] = {};
-  CHECK_FALSE(presence_of(mesh, classes_of(pieces)));
+  CHECK_FALSE(location_of(mesh, classes_of(pieces)));
 }

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "diagnosis/one_step.hpp"
+#include "diagnosis/same_step.hpp"
 
 using ckpt::is_progress_name;
 

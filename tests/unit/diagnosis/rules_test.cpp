@@ -12,17 +12,17 @@ Layout on_tp() {
   return parse_layout(R"({"ckpt_layout": 1, "mesh": {"axes": ["tp"], "shape": [2]}})", "the test");
 }
 
-Decided whole(const std::string& name) {
+ParameterRule whole(const std::string& name) {
   return {name, {}, {4}};
 }
 
-Decided split(const std::string& name) {
+ParameterRule split(const std::string& name) {
   Keys keys;
   keys.split = std::vector<std::vector<Axis>>{{0}};
   return {name, keys, {4}};
 }
 
-std::vector<std::string> written(const std::vector<Decided>& decided, const std::vector<std::string>& open = {}) {
+std::vector<std::string> written(const std::vector<ParameterRule>& decided, const std::vector<std::string>& open = {}) {
   std::vector<std::string> rules;
   for (const Rule& rule : write_rules(decided, open, on_tp())) {
     std::string text;

@@ -14,9 +14,9 @@ namespace {
 
 /// Chunks of zeros at these places of a file, in a stretch where they are fewer than 100 bytes apart; notes where in a
 /// line the memory of each stretch begins.
-class Placed final : public Workload {
+class StagedParameter final : public Workload {
  public:
-  Placed(std::vector<std::uint64_t> places, std::uint64_t bytes) : places_(std::move(places)), bytes_(bytes) {}
+  StagedParameter(std::vector<std::uint64_t> places, std::uint64_t bytes) : places_(std::move(places)), bytes_(bytes) {}
 
   std::optional<Chunk> next() override {
     return next_ == places_.size() ? std::nullopt : std::optional(Chunk{next_++, 0, {0, bytes_}, bytes_});
@@ -55,37 +55,37 @@ class Placed final : public Workload {
 }  // namespace
 
 TEST_CASE("a stretch begins in memory where it begins in a line of its file") {
-  const auto processes = solo();
+  const auto processes = single_process();
   for (const auto& make : {contract::MakeExchange(direct_exchange), contract::MakeExchange(message_exchange)}) {
     const auto exchange = make(*processes, {64 << 20, 1});
     for (const std::uint64_t bytes : {std::uint64_t{10}, exchange->chunk_bytes()}) {
-      Placed work({0, 539, 536'870'990, 4096, 63}, bytes);
+      StagedParameter work({0, 539, 536'870'990, 4096, 63}, bytes);
       exchange->run(work);
       CHECK(work.in_line == std::vector<std::uint64_t>{0, 539 % 64, 536'870'990 % 64, 0, 63});
     }
   }
-  Placed too_large({0, 39}, 3 << 20);
+  StagedParameter too_large({0, 39}, 3 << 20);
   direct_exchange(*processes, {1 << 20, 1})->run(too_large);
   CHECK(too_large.in_line == std::vector<std::uint64_t>{0, 39});
 }
 
 TEST_CASE("chunks that lie close behind one another are written at once, with zeros between them") {
-  const auto processes = solo();
+  const auto processes = single_process();
   for (const auto& make : {contract::MakeExchange(direct_exchange), contract::MakeExchange(message_exchange)}) {
-    Placed work({5, 40, 90, 300, 330, 1 << 20}, 20);
+    StagedParameter work({5, 40, 90, 300, 330, 1 << 20}, 20);
     make(*processes, {64 << 20, 1})->run(work);
     CHECK(work.in_line == std::vector<std::uint64_t>{5, 300 % 64, 0});
   }
 }
 
 TEST_CASE("one process alone keeps the exchange's contract, either way") {
-  const auto processes = solo();
+  const auto processes = single_process();
   contract::exchange(*processes, direct_exchange);
   contract::exchange(*processes, message_exchange);
 }
 
 TEST_CASE("a chunk of no use of memory at all still goes") {
-  const auto processes = solo();
+  const auto processes = single_process();
   for (const auto& make : {contract::MakeExchange(direct_exchange), contract::MakeExchange(message_exchange)})
     contract::carries(*processes, make, {0, 1}, [](std::uint64_t) {
       return contract::WorldMaker(3, 1, 1).add_chunk(0, 1).add_chunk(0, 70'000).take();

@@ -7,7 +7,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-Transfer transfer(Position card, ArrayId array, const Region& source, const Extents& target_strides,
+Transfer transfer(Position card, ArrayId array, const Region& source, const Shape& target_strides,
                   std::uint64_t element) {
   return {card, array, array + 1, element, source, 99, target_strides};
 }
@@ -31,10 +31,10 @@ TEST_CASE("what is asked for is what is read, packed one after the other with th
   CHECK(found[0].target_offset == 0);
   CHECK(found[0].bytes() == 400);
   CHECK(found[1].array == 4000000000);
-  CHECK(found[1].source.strides == Extents{10, 1});
+  CHECK(found[1].source.strides == Shape{10, 1});
   CHECK(found[1].target_offset == 432);  // 400 and a sum, up to the next boundary of 16
   CHECK(found[1].bytes() == 30);
-  CHECK(found[1].target_strides == Extents{5, 1});
+  CHECK(found[1].target_strides == Shape{5, 1});
 }
 
 TEST_CASE("an empty request asks for nothing") {

@@ -27,19 +27,19 @@ TEST_CASE("those who ask share a round by what they would like, each its next ch
 }
 
 TEST_CASE("where too many ask, each is among the served in its turn, and what is granted stays within the memory") {
-  const std::vector<RoundWish> wishes(50, {true, 30, 100});
-  std::vector<int> served(wishes.size(), 0);
-  for (std::uint64_t round = 0; round < wishes.size(); ++round) {
-    const Bytes granted = grant_round(100, round, wishes);
+  const std::vector<RoundRequest> round_requests(50, {true, 30, 100});
+  std::vector<int> served(round_requests.size(), 0);
+  for (std::uint64_t round = 0; round < round_requests.size(); ++round) {
+    const Bytes granted = grant_round(100, round, round_requests);
     CHECK(granted[round] >= 30);
     CHECK(sum(granted) <= 100);
     for (std::size_t p = 0; p < granted.size(); ++p) served[p] += granted[p] >= 30 ? 1 : 0;
   }
-  CHECK(served == std::vector<int>(wishes.size(), 3));
+  CHECK(served == std::vector<int>(round_requests.size(), 3));
 }
 
 TEST_CASE("a chunk that takes more than there is comes alone, in its writer's turn") {
-  const std::vector<RoundWish> wishes{{true, 500, 700}, {true, 10, 10}, {true, 10, 10}};
-  CHECK(grant_round(100, 0, wishes) == Bytes{500, 0, 0});
-  CHECK(grant_round(100, 1, wishes) == Bytes{0, 10, 10});
+  const std::vector<RoundRequest> round_requests{{true, 500, 700}, {true, 10, 10}, {true, 10, 10}};
+  CHECK(grant_round(100, 0, round_requests) == Bytes{500, 0, 0});
+  CHECK(grant_round(100, 1, round_requests) == Bytes{0, 10, 10});
 }

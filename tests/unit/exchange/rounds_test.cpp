@@ -81,10 +81,10 @@ class Whole final : public PlannedWork {
 /// The next round of process 0 of two, of which the other grants as much as it may: empty where there is none.
 RoundPlan next_round(Rounds& rounds, Workload& work, std::uint64_t round) {
   RoundPlan plan;
-  rounds.look_ahead(work);
-  const auto wishes = rounds.wishes();
-  if (!wishes[1].has_more) return plan;
-  rounds.set_grants({0, grant_round(part, round, {wishes[1], {}})[0]});
+  rounds.plan_ahead(work);
+  const auto round_requests = rounds.round_requests();
+  if (!round_requests[1].has_more) return plan;
+  rounds.set_grants({0, grant_round(part, round, {round_requests[1], {}})[0]});
   rounds.take_chunks(plan);
   return plan;
 }

@@ -14,11 +14,11 @@ namespace {
 
 const Mesh four{{"card"}, {4}, {}};
 
-Box box(const Extents& lo, const Extents& hi) {
+Box box(const Shape& lo, const Shape& hi) {
   return {lo, hi};
 }
 
-CutTensor rows(const std::string& name, const Extents& shape, const std::vector<std::uint64_t>& ends) {
+CutTensor rows(const std::string& name, const Shape& shape, const std::vector<std::uint64_t>& ends) {
   CutTensor tensor{name, shape, {}};
   std::uint64_t begin = 0;
   for (Position card = 0; card < ends.size(); ++card) {

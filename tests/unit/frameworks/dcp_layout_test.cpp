@@ -23,7 +23,7 @@ std::vector<Box> boxes_on(const Placement& placement, ParameterId parameter, Pos
   std::vector<Box> boxes;
   const ArrayId array = placement.array_of(parameter);
   if (!placement.holds(card, array)) return boxes;
-  placement.for_each_region(array, card, {0, volume(placement.stored_shape(array, card))},
+  placement.for_each_region(array, card, {0, numel(placement.stored_shape(array, card))},
                             [&](ParameterId, const Region& region) { boxes.push_back(region.box); });
   return boxes;
 }
@@ -62,7 +62,7 @@ TEST_CASE("runs of a flat are boxes in DCP, and what is empty has one file") {
   const Placement written = resolve_target(layout, tensors).placement;
   std::uint64_t elements = 0;
   for (Position card = 0; card < written.mesh().size(); ++card)
-    for (const Box& box : boxes_on(written, 1, card)) elements += volume(box.shape());
+    for (const Box& box : boxes_on(written, 1, card)) elements += numel(box.shape());
   CHECK(elements == 6);
   CHECK(written.holds(0, written.array_of(0)));
   CHECK(written.copies(1) == 1);

@@ -13,8 +13,8 @@ namespace {
 
 struct Array {
   std::string name;
-  Extents shape;
-  std::optional<Extents> global_shape;
+  Shape shape;
+  std::optional<Shape> global_shape;
   std::optional<Piece> piece;
 };
 
@@ -48,7 +48,7 @@ std::vector<FileCatalog> cut_over_both(std::uint64_t split_factor = 2) {
   std::vector<FileCatalog> catalogs;
   for (std::uint64_t rank = 0; rank < 4; ++rank)
     catalogs.push_back(catalog(
-        {{"b", {6}, {}, {}}, {"w", {2, 3}, Extents{8, 3}, piece(rank / 2, rank % 2, {{1, 0}, {}}, split_factor)}}));
+        {{"b", {6}, {}, {}}, {"w", {2, 3}, Shape{8, 3}, piece(rank / 2, rank % 2, {{1, 0}, {}}, split_factor)}}));
   return catalogs;
 }
 
@@ -88,7 +88,7 @@ TEST_CASE(
              Contains("strides of 3 chunks"));
   std::vector<FileCatalog> catalogs;
   for (std::uint64_t rank = 0; rank < 4; ++rank)
-    catalogs.push_back(catalog({{"w", {6}, Extents{12}, piece(rank / 2, rank % 2, {{0}}, 3)}}));
+    catalogs.push_back(catalog({{"w", {6}, Shape{12}, piece(rank / 2, rank % 2, {{0}}, 3)}}));
   CHECK_THAT(to_json(describe_rank_files(names_of("model"), catalogs, "src")->layout),
              Contains(R"("split": ["dp"], "uneven": "ceil", "parts": {"dim": 0, "count": 3})"));
 }
@@ -112,7 +112,7 @@ TEST_CASE("pieces with corners become splits or boxes") {
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
     names.push_back("model_" + std::to_string(rank) + ".pt");
     const std::uint64_t rows = rank < 2 ? 2 : 1;
-    catalogs.push_back(catalog({{"w", {rows, 3}, Extents{5, 3}, Piece{{2 * rank, 0}, {}, {}}}}));
+    catalogs.push_back(catalog({{"w", {rows, 3}, Shape{5, 3}, Piece{{2 * rank, 0}, {}, {}}}}));
   }
   CHECK_THAT(to_json(describe_rank_files(names, catalogs, "src")->layout),
              Contains(R"({"name": "w", "split": ["card"], "uneven": "ceil"})"));
@@ -152,12 +152,12 @@ TEST_CASE("files that say corners may be several of a rank, and are told by what
 }
 
 TEST_CASE("a flat parameter without its members is refused by name") {
-  const auto holding = [](const char* name) { return std::vector{catalog({{name, {3}, {}, {}}})}; };
+  const auto arrays_on_card = [](const char* name) { return std::vector{catalog({{name, {3}, {}, {}}})}; };
   for (const char* const name : {"_flat_param", "0._flat_param", "m._fsdp_wrapped_module.flat_param", "flat_param_0"})
-    CHECK(flat_parameters_alone({"rank0.pt"}, holding(name), "src"));
+    CHECK(flat_parameters_alone({"rank0.pt"}, arrays_on_card(name), "src"));
   for (const char* const name : {"flat_parameters", "flat_param_x", "my_flat_param.weight", "flat"})
-    CHECK_FALSE(flat_parameters_alone({"rank0.pt"}, holding(name), "src"));
-  const auto error = flat_parameters_alone({"rank0.pt"}, holding("0._flat_param"), "src");
+    CHECK_FALSE(flat_parameters_alone({"rank0.pt"}, arrays_on_card(name), "src"));
+  const auto error = flat_parameters_alone({"rank0.pt"}, arrays_on_card("0._flat_param"), "src");
   CHECK_THAT(std::string(error->what()), Contains("src: rank0.pt") && Contains("0._flat_param"));
 }
 

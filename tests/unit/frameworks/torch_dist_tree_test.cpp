@@ -31,10 +31,10 @@ std::string legacy_tree(const std::string& model, const std::string& optimizer) 
 const std::string small_optimizer = dict({{"grad_scaler", named_tensor("optimizer/grad_scaler")}});
 
 /// One rank alone.
-torch_dist::Rest rest_of(const std::string& tree, const torch_dist::SmallTensors& values,
-                         const std::vector<std::string>& names) {
+torch_dist::CommonState rest_of(const std::string& tree, const torch_dist::SmallTensors& values,
+                                const std::vector<std::string>& names) {
   const auto as_it_is = [](const std::string& name) { return name; };
-  return torch_dist::rest({{torch_dist::RankTree::Rank{}, tree, values, as_it_is}}, names);
+  return torch_dist::common_state({{torch_dist::RankTree::Rank{}, tree, values, as_it_is}}, names);
 }
 
 /// A rank of two pipeline stages of one layer each, which count their layers each by itself.
@@ -49,7 +49,7 @@ torch_dist::RankTree stage(std::uint64_t tensor, std::uint64_t pipeline, const s
 }
 
 /// The names of the objects of a first file.
-std::vector<std::string> objects_of(const torch_dist::Rest& rest) {
+std::vector<std::string> objects_of(const torch_dist::CommonState& rest) {
   FileSpec spec;
   spec.tree = std::make_shared<const std::string>(rest.objects);
   std::vector<std::string> names;
@@ -101,12 +101,12 @@ TEST_CASE("a tree that Megatron has not made is refused") {
 
 TEST_CASE("each stage tells of its own layers, and each rank of its generators") {
   const std::vector<std::string> names{"decoder.layers.0.fc.weight", "decoder.layers.1.fc.weight"};
-  const auto of_all = torch_dist::rest({stage(0, 0, integer(7)), stage(0, 1, integer(8))}, names);
+  const auto of_all = torch_dist::common_state({stage(0, 0, integer(7)), stage(0, 1, integer(8))}, names);
   CHECK(objects_of(of_all) == std::vector<std::string>{"decoder.layers.0.fc._extra_state/shard_0_1",
                                                        "decoder.layers.1.fc._extra_state/shard_0_1",
                                                        "rng_state/shard_0.0_2.1", "rng_state/shard_1.0_2.1"});
   const auto one_is_missing =
-      torch_dist::rest({stage(0, 0, integer(7)), stage(1, 0, integer(9)), stage(0, 1, integer(8))}, names);
+      torch_dist::common_state({stage(0, 0, integer(7)), stage(1, 0, integer(9)), stage(0, 1, integer(8))}, names);
   CHECK(objects_of(one_is_missing).size() == 2);
   CHECK(torch_dist::rank_in_path("iter_10/mp_rank_03_001/model_optim_rng.pt")->tensor == 3);
   CHECK(torch_dist::rank_in_path("mp_rank_03_001/model_optim_rng.pt")->pipeline == 1);

@@ -118,10 +118,10 @@ TEST_CASE("Model states of each model rank say its shapes") {
     const auto found = torch::Pickle::read(bytes, at).value();
     return deepspeed::model_states(found).groups.at(0);
   };
-  CHECK(shapes(0)[0].shape == Extents{3, 2});
-  CHECK(shapes(1)[0].shape == Extents{2, 2});
-  CHECK(shapes(1)[1].shape == Extents{3});
-  CHECK(shapes(1)[2].shape == Extents{7});  // not in the output
+  CHECK(shapes(0)[0].shape == Shape{3, 2});
+  CHECK(shapes(1)[0].shape == Shape{2, 2});
+  CHECK(shapes(1)[1].shape == Shape{3});
+  CHECK(shapes(1)[2].shape == Shape{7});  // not in the output
 }
 
 TEST_CASE("Ranks that have padding only say so, but to BF16_Optimizer the last one says it all") {
@@ -144,15 +144,15 @@ TEST_CASE("Ranks that have padding only say so, but to BF16_Optimizer the last o
 TEST_CASE("Trees of other files stay as they are") {
   const Placement placement = target(one_rule(R"(["dp"])", "[2]", ""), {tensor("a", {4})});
   CHECK_FALSE(TreeFit(placement, {}).fitted(0, pickle(dict({{"dp_world_size", integer(2)}}))));
-  CHECK_FALSE(file_beside(placement.layout()));
+  CHECK_FALSE(latest_sidecar(placement.layout()));
 }
 
 TEST_CASE("The text that names a tag lies beside its folder") {
-  const auto beside = file_beside(slices("2").layout());
-  REQUIRE(beside);
-  CHECK(beside->name == "latest");
-  CHECK(beside->bytes == "step2");
-  CHECK_FALSE(file_beside(layout(R"(["dp"])", "[1]", R"("files": "mp_rank_00_model_states.pt")")));
+  const auto sidecars = latest_sidecar(slices("2").layout());
+  REQUIRE(sidecars);
+  CHECK(sidecars->name == "latest");
+  CHECK(sidecars->bytes == "step2");
+  CHECK_FALSE(latest_sidecar(layout(R"(["dp"])", "[1]", R"("files": "mp_rank_00_model_states.pt")")));
 }
 
 TEST_CASE("An order of parameters that follows the number of ranks is that of no other number") {

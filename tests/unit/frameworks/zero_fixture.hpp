@@ -48,7 +48,7 @@ inline deepspeed::ModelStates small_model() {
 }
 
 /// An optimizer's file: each name with its shape.
-inline Schema schema_of(std::vector<std::pair<std::string, Extents>> arrays) {
+inline Schema schema_of(std::vector<std::pair<std::string, Shape>> arrays) {
   Schema schema;
   std::sort(arrays.begin(), arrays.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<StoredArray> stored;

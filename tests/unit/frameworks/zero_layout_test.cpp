@@ -75,9 +75,9 @@ TEST_CASE("DeepSpeed's model states tell the parameters of each group in order")
   REQUIRE(states.groups.size() == 2);
   REQUIRE(states.groups[0].size() == 2);
   CHECK(states.groups[0][1].name == "l1.weight");
-  CHECK(states.groups[0][1].shape == Extents{10, 6});
+  CHECK(states.groups[0][1].shape == Shape{10, 6});
   REQUIRE(states.frozen.size() == 1);
-  CHECK(states.frozen[0].shape == Extents{7});
+  CHECK(states.frozen[0].shape == Shape{7});
   REQUIRE(states.tied.size() == 1);
   CHECK(states.tied[0].to == "emb.weight");
   CHECK(states.buffers == std::vector<std::string>{"seen"});
@@ -175,7 +175,7 @@ TEST_CASE("What the names of the files say of ZeRO's stage is what they have to 
 }
 
 TEST_CASE("Gaps between parameters are those of an alignment") {
-  const auto align = [](const Extents& gaps) {
+  const auto align = [](const Shape& gaps) {
     Files files = slices();
     for (Schema& each : files.optimizers)
       each.groups.push_back({root + "param_alignment_paddings", {{"0", integers_value(gaps)}}});

@@ -34,16 +34,16 @@ struct Files {
         const std::uint64_t value = word(file, start + at);
         std::memcpy(out.data() + at, &value, sizeof value);
       }
-      return PastMemory::read;
+      return DirectReadStatus::read;
     };
   }
 
-  std::map<std::pair<std::uint64_t, std::uint64_t>, PastMemory> instead;  // by file and block
+  std::map<std::pair<std::uint64_t, std::uint64_t>, DirectReadStatus> instead;  // by file and block
   bool throws = false;
   std::atomic<int> reads{0};
 };
 
-std::uint64_t word_at(const DirectBlocks::Held& held) {
+std::uint64_t word_at(const DirectBlocks::PinnedBytes& held) {
   REQUIRE(held.address != nullptr);
   std::uint64_t word = 0;
   std::memcpy(&word, held.address, sizeof word);
@@ -133,7 +133,7 @@ TEST_CASE("no more memory is taken than files gain by, but where it is held") {
 
 TEST_CASE("what is to be read as usual is not asked for again, and takes no room") {
   Files files;
-  files.instead = {{{1, 0}, PastMemory::left}, {{2, 0}, PastMemory::refused}};
+  files.instead = {{{1, 0}, DirectReadStatus::left}, {{2, 0}, DirectReadStatus::refused}};
   DirectBlocks blocks(DirectBlocks::least_memory, 1, files.read());
   for (int turn = 0; turn < 3; ++turn) {
     Lease lease;
@@ -242,15 +242,15 @@ TEST_CASE("a file is read past the system's memory to its end, but for what is i
   const DirectFile direct(cold.file.fd(), cold.file.path());
   const Buffer buffer(4 * mebibyte);
   const auto out = buffer.first(ColdFile::bytes - mebibyte);
-  if (direct.read(mebibyte, out) == PastMemory::read)
+  if (direct.read(mebibyte, out) == DirectReadStatus::read)
     CHECK(std::memcmp(out.data(), cold.words.data() + mebibyte / 8, out.size()) == 0);
   else
     WARN("this file system keeps its files in memory, or reads them in no other way");
   cold.file.resize(2 * mebibyte);
-  CHECK(direct.read(mebibyte, out) != PastMemory::read);
+  CHECK(direct.read(mebibyte, out) != DirectReadStatus::read);
   std::vector<std::byte> start(mebibyte);
   cold.file.read(0, start);
-  CHECK(direct.read(0, buffer.first(mebibyte)) != PastMemory::read);
+  CHECK(direct.read(0, buffer.first(mebibyte)) != DirectReadStatus::read);
 }
 
 TEST_CASE("what of a file is in memory is found out where the system does not tell of others' files") {

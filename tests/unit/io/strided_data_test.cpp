@@ -21,9 +21,9 @@ std::string pattern(std::size_t bytes) {
 /// Element by element.
 std::string expected(const std::string& file, const StridedData& data) {
   std::string all;
-  for_each_box(data.shape, {0, volume(data.shape)}, [&](const Box& box) {
-    const Extents strides = row_major_strides(data.shape);
-    const std::uint64_t count = volume(box.shape());
+  for_each_box(data.shape, {0, numel(data.shape)}, [&](const Box& box) {
+    const Shape strides = row_major_strides(data.shape);
+    const std::uint64_t count = numel(box.shape());
     std::uint64_t first = 0;
     for (std::size_t d = 0; d < box.rank(); ++d) first += box.lo[d] * strides[d];
     for (std::uint64_t i = first; i < first + count; ++i) {

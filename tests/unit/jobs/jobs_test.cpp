@@ -145,7 +145,7 @@ TEST_CASE("a job expects what it takes, under the names that it gives") {
   jobs.run(jobs.first);
   jobs.first.names.rename = {{Pattern("a"), Pattern("z")}};
   CHECK_THAT(refused([&] { jobs.run(jobs.first); }), Contains("2 parameters are not as whole has them"));
-  jobs.first.expectation->excuses = {{Pattern("a")}, {Pattern("z")}};
+  jobs.first.expectation->allowances = {{Pattern("a")}, {Pattern("z")}};
   jobs.run(jobs.first);
   jobs.first.expectation->reference = "/in/nothing";
   CHECK_THAT(refused([&] { jobs.run(jobs.first); }), Contains("/in/nothing: no such file"));

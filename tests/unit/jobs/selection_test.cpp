@@ -28,7 +28,7 @@ TEST_CASE("only and drop choose by logical name") {
   CHECK(names(select(job, some())) == Words{"b", "w"});
   job.only = {Pattern("w"), Pattern("m.w")};
   CHECK(names(select(job, some())) == Words{"w"});
-  CHECK_FALSE(Wishes(job).is_kept("m.w"));
+  CHECK_FALSE(NameFilter(job).is_kept("m.w"));
   job.only = {Pattern("nothing")};
   CHECK_THROWS_WITH(select(job, some()), Contains("no parameter is left"));
 }
@@ -51,7 +51,7 @@ TEST_CASE("rename takes the first that fits and keeps the order of names") {
 
 TEST_CASE("renames that only take text out apply one after the other") {
   NameChoice job;
-  const auto new_name = [&](const std::string& name) { return Wishes(job).new_name(name); };
+  const auto new_name = [&](const std::string& name) { return NameFilter(job).new_name(name); };
   job.rename = {{Pattern("{a}_orig_mod.{b}"), Pattern("{a}{b}")}, {Pattern("{a}_inner.{b}"), Pattern("{a}{b}")}};
   CHECK(new_name("_orig_mod.layers.0._inner.mlp._inner._orig_mod.w") == "layers.0.mlp.w");
   CHECK(new_name("layers.0._inner.w") == "layers.0.w");

@@ -15,13 +15,13 @@ Layout boxed(const std::string& keys, const std::string& mesh = "[4]") {
   return one_rule(R"(["card"])", mesh, keys);
 }
 
-const char* const corner = R"("boxes": {"0": [[0, 2], [0, 3]], "1": [[2, 3], [0, 1]], "3": [[2, 3], [1, 3]]})";
+const char* const origin = R"("boxes": {"0": [[0, 2], [0, 3]], "1": [[2, 3], [0, 1]], "3": [[2, 3], [1, 3]]})";
 
 Mesh line(std::uint64_t cards) {
   return Mesh{{"card"}, {cards}, {}};
 }
 
-std::string flaw(const Boxes& boxes, const Extents& shape, const Mesh& mesh) {
+std::string flaw(const Boxes& boxes, const Shape& shape, const Mesh& mesh) {
   try {
     BoxCover(boxes, shape, mesh);
   } catch (const Error& error) {
@@ -50,25 +50,25 @@ void dissect(const Box& box, std::uint64_t cards, std::uint64_t first, std::mt19
 }  // namespace
 
 TEST_CASE("each card holds the box that is said, and the others nothing") {
-  const Placement placement = target(boxed(corner), {tensor("w", {3, 3})});
+  const Placement placement = target(boxed(origin), {tensor("w", {3, 3})});
   CHECK(shown(placement, "w") == Words{"0 1 2 3 4 5", "6", "absent", "7 8"});
-  CHECK(placement.stored_shape(0, 3) == Extents{1, 2});
+  CHECK(placement.stored_shape(0, 3) == Shape{1, 2});
   CHECK(placement.run_of(0, 0) == Interval{0, 6});
-  const std::string transposed = std::string(corner) + R"(, "permute": [1, 0])";
+  const std::string transposed = std::string(origin) + R"(, "permute": [1, 0])";
   CHECK(shown(target(boxed(transposed), {tensor("w", {3, 3})}), "w") == Words{"0 3 1 4 2 5", "6", "absent", "7 8"});
 }
 
 TEST_CASE("a source's shape is what its boxes reach to, and its files are held against them") {
-  const std::vector<Holding> files{card({array("w", {2, 3})}), card({array("w", {1, 1})}), card({}),
-                                   card({array("w", {1, 2})})};
-  const Placement placement = resolve_source(boxed(corner), files).placement;
-  CHECK(placement.tensors()[0].shape == Extents{3, 3});
+  const std::vector<CardArrays> files{card({array("w", {2, 3})}), card({array("w", {1, 1})}), card({}),
+                                      card({array("w", {1, 2})})};
+  const Placement placement = resolve_source(boxed(origin), files).placement;
+  CHECK(placement.tensors()[0].shape == Shape{3, 3});
   CHECK(shown(placement, "w") == Words{"0 1 2 3 4 5", "6", "absent", "7 8"});
-  const auto refusal = [&](std::size_t card_number, const Holding& instead) {
+  const auto refusal = [&](std::size_t card_number, const CardArrays& instead) {
     auto changed = files;
     changed[card_number] = instead;
     try {
-      resolve_source(boxed(corner), changed);
+      resolve_source(boxed(origin), changed);
     } catch (const Error& error) {
       CHECK(error.kind() == Kind::input);
       return std::string(error.what());
@@ -124,13 +124,13 @@ TEST_CASE("boxes in a grid are for any shape that it divides, of a source what i
       boxed(R"("boxes": {"0": [[0, 3], [0, 1]], "1": [[3, 4], [0, 1]], "3": [[0, 4], [1, 2]]}, "grid": [null, 2])");
   CHECK(shown(target(in_part, {tensor("w", {4, 2})}), "w") == Words{"0 2 4", "6", "absent", "1 3 5 7"});
   CHECK_THROWS_WITH(target(in_part, {tensor("w", {8, 2})}), Contains("no box holds 8 of the 16 elements"));
-  const std::vector<Holding> uneven{card({array("w", {3, 5})}), card({array("w", {1, 5})}), card({}),
-                                    card({array("w", {4, 5})})};
-  CHECK(resolve_source(in_part, uneven).placement.tensors()[0].shape == Extents{4, 10});
+  const std::vector<CardArrays> uneven{card({array("w", {3, 5})}), card({array("w", {1, 5})}), card({}),
+                                       card({array("w", {4, 5})})};
+  CHECK(resolve_source(in_part, uneven).placement.tensors()[0].shape == Shape{4, 10});
 
-  std::vector<Holding> files{card({array("w", {3, 6})}), card({array("w", {3, 2})}), card({}),
-                             card({array("w", {3, 8})})};
-  CHECK(resolve_source(of, files).placement.tensors()[0].shape == Extents{6, 8});
+  std::vector<CardArrays> files{card({array("w", {3, 6})}), card({array("w", {3, 2})}), card({}),
+                                card({array("w", {3, 8})})};
+  CHECK(resolve_source(of, files).placement.tensors()[0].shape == Shape{6, 8});
   files[1] = card({array("w", {3, 1})});  // one odd card does not move the whole
   try {
     resolve_source(of, files);
@@ -141,15 +141,15 @@ TEST_CASE("boxes in a grid are for any shape that it divides, of a source what i
   const Layout turned = boxed(R"("boxes": {"0": [[0, 1], [0, 1]], "1": [[0, 1], [1, 2]]}, "grid": [1, 2],
                                  "permute": [1, 0])",
                               "[2]");
-  const std::vector<Holding> stored{card({array("w", {2, 3})}), card({array("w", {2, 3})})};
-  CHECK(resolve_source(turned, stored).placement.tensors()[0].shape == Extents{3, 4});
+  const std::vector<CardArrays> stored{card({array("w", {2, 3})}), card({array("w", {2, 3})})};
+  CHECK(resolve_source(turned, stored).placement.tensors()[0].shape == Shape{3, 4});
 }
 
 TEST_CASE("boxes that do not fit a target's tensor are refused with the parameter") {
   CHECK_THROWS_WITH(
-      target(boxed(corner), {tensor("w", {3, 4})}),
+      target(boxed(origin), {tensor("w", {3, 4})}),
       Contains("parameter 'w'") && Contains("no box holds 3 of the 12 elements of [3, 4], such as [0:1, 3:4]"));
-  CHECK_THROWS_WITH(target(boxed(corner), {tensor("w", {9})}),
+  CHECK_THROWS_WITH(target(boxed(origin), {tensor("w", {9})}),
                     Contains("boxes: found 2 dimensions, expected 1, as the tensor has"));
   const Layout counted = layout(R"(["pp"])", "[2]", R"("indices": [{"in": "{i}", "axis": "pp"}],
                                 "parameters": [{"name": "*", "boxes": {"0": [[0, 4]]}}])");
@@ -172,13 +172,13 @@ TEST_CASE("what is wrong with boxes by themselves") {
 TEST_CASE("every flaw of many boxes is found, and each query finds what it meets") {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
-    const Extents shape{1 + random() % 40, 1 + random() % 40, 1 + random() % 5};
+    const Shape shape{1 + random() % 40, 1 + random() % 40, 1 + random() % 5};
     const std::uint64_t cards = 1 + random() % 60;
     Boxes boxes;
     dissect(whole(shape), cards, 0, random, boxes);
     const BoxCover cover(boxes, shape, line(cards));
     for (int query = 0; query < 20; ++query) {
-      Box wanted{Extents(3), Extents(3)};
+      Box wanted{Shape(3), Shape(3)};
       for (std::size_t d = 0; d < 3; ++d) {
         wanted.lo[d] = random() % shape[d];
         wanted.hi[d] = wanted.lo[d] + 1 + random() % (shape[d] - wanted.lo[d]);

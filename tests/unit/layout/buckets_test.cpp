@@ -17,8 +17,8 @@ Layout with_buckets(const std::string& dp, const std::string& buckets, const std
 }
 
 /// Each card's pieces of buckets, by lengths.
-std::vector<Holding> pieces(const std::string& name, const std::vector<std::uint64_t>& lengths) {
-  std::vector<Holding> files;
+std::vector<CardArrays> pieces(const std::string& name, const std::vector<std::uint64_t>& lengths) {
+  std::vector<CardArrays> files;
   for (const auto length : lengths) files.push_back(card({array(name, {length})}));
   return files;
 }
@@ -44,7 +44,7 @@ TEST_CASE("last short: the padding is reckoned with, but not stored") {
   CHECK(shown(placement, "f") == Words{"a0 a1 a2 a3", "a4 b0 b1 b2", "b3 b4 b5 b6", "b7"});
   CHECK(placement.run_of(1, 3).hi == 1);
   const Placement source = resolve_source(of, pieces("f", {4, 4, 4, 1})).placement;
-  CHECK(source.tensors()[1].shape == Extents{8});
+  CHECK(source.tensors()[1].shape == Shape{8});
   CHECK_THROWS_WITH(resolve_source(of, pieces("f", {4, 4, 4, 4})),
                     Contains(R"(is "last": "short" one word too many?)"));
 }
@@ -92,11 +92,11 @@ TEST_CASE("a member borrows the shape and the keys of the parameter that it is l
       "parameters": [{"name": "w", "split": [null, "tp"]}],
       "buckets": [{"name": ["m", "v"], "axis": "dp",
                    "members": {"as": "{bucket}.{param}", "like": "{param}", "params": ["w"]}}])");
-  const Holding same = card({array("m", {2}), array("v", {2}), array("w", {2, 2})});
+  const CardArrays same = card({array("m", {2}), array("v", {2}), array("w", {2, 2})});
   const Placement placement = resolve_source(of, cards(4, same)).placement;
   REQUIRE(placement.tensors().size() == 3);
   CHECK(placement.tensors()[0].name == "m.w");
-  CHECK(placement.tensors()[0].shape == Extents{2, 4});
+  CHECK(placement.tensors()[0].shape == Shape{2, 4});
   CHECK(shown(placement, "m") == Words{"0 1", "2 3", "4 5", "6 7"});
   CHECK(shown(placement, "v") == Words{"0 1", "2 3", "4 5", "6 7"});
 }
@@ -116,16 +116,16 @@ TEST_CASE("a member may be like another bucket's, and its own keys override") {
 TEST_CASE("what a member is like may be left out of the job, or be said by a rule alone") {
   const std::string moments = R"({"name": "m", "axis": "dp", "members": [{"name": "m.w", "like": "w"}]})";
   const Layout of = with_buckets("2", moments, R"({"name": "w"})");
-  const Holding same = card({array("m", {2}), array("w", {4})});
+  const CardArrays same = card({array("m", {2}), array("w", {4})});
   const Resolved kept = resolve_source(of, cards(2, same), [](const std::string& name) { return name == "m.w"; });
-  CHECK(kept.placement.tensors()[0].shape == Extents{4});
+  CHECK(kept.placement.tensors()[0].shape == Shape{4});
   const Layout said = with_buckets("2", moments, R"({"name": "w", "shape": [4]})");
-  CHECK(resolve_source(said, cards(2, card({array("m", {2})}))).placement.tensors()[0].shape == Extents{4});
+  CHECK(resolve_source(said, cards(2, card({array("m", {2})}))).placement.tensors()[0].shape == Shape{4});
 }
 
 TEST_CASE("a member that is like nothing known is refused") {
   const std::string moments = R"({"name": "m", "axis": "dp", "members": [{"name": "m.w", "like": "w"}]})";
-  const Holding same = card({array("m", {2})});
+  const CardArrays same = card({array("m", {2})});
   CHECK_THROWS_WITH(resolve_source(with_buckets("2", moments, R"({"name": "w"})"), cards(2, same)),
                     Contains("parameter 'm.w'") && Contains("it is to be like 'w', which no file holds"));
   CHECK_THROWS_WITH(resolve_source(with_buckets("2", moments), cards(2, same)),
@@ -136,7 +136,7 @@ TEST_CASE("a member that is like nothing known is refused") {
 }
 
 TEST_CASE("what members borrow and their bucket's axis contradict one another: the layout is wrong by itself") {
-  const Holding same = card({array("m", {4}), array("w", {2, 4})});
+  const CardArrays same = card({array("m", {4}), array("w", {2, 4})});
   const auto said = [&](const std::string& rule) {
     const Layout of = layout(R"(["dp", "tp"])", "[2, 2]", R"("parameters": [{"name": "w", )" + rule + R"(}],
         "buckets": [{"name": "m", "axis": "tp", "members": [{"name": "m.w", "like": "w"}]}])");
@@ -196,7 +196,7 @@ TEST_CASE("a rule that lends its keys to a member is not an unused one") {
 TEST_CASE("what a job does not keep of the names in the files is told") {
   const Layout of = with_buckets("1", R"({"name": "m", "axis": "dp", "members": [{"name": "m.w", "shape": [4]}]})",
                                  R"({"name": "*"})");
-  const Holding all = card({array("m", {4}), array("a", {1}), array("b", {1})});
+  const CardArrays all = card({array("m", {4}), array("a", {1}), array("b", {1})});
   CHECK(resolve_source(of, {all}).left_out.empty());
   // A bucket is taken whole: its members are in the placement.
   CHECK(resolve_source(of, {all}, [](const std::string& name) { return name == "a"; }).left_out == Words{"b"});

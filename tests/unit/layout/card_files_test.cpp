@@ -99,9 +99,9 @@ TEST_CASE("what lies in a file that cards share is held once, at coordinate 0") 
   CHECK(shown(placement, "module/w") == Words{"0", "1", "2", "absent", "absent", "absent"});
   CHECK(shown(placement, "module/opt/m") == Words{"0 1", "0 1", "0 1", "2 3", "2 3", "2 3"});
   CHECK(shown(placement, "step") == Words{"0", "absent", "absent", "absent", "absent", "absent"});
-  const Holding first = card({array("module/w", {1}), array("module/opt/m", {2})});
-  const Holding second = card({array("module/opt/m", {2})});
-  CHECK(resolve_source(of, {first, first, first, second, second, second}).placement.tensors()[1].shape == Extents{3});
+  const CardArrays first = card({array("module/w", {1}), array("module/opt/m", {2})});
+  const CardArrays second = card({array("module/opt/m", {2})});
+  CHECK(resolve_source(of, {first, first, first, second, second, second}).placement.tensors()[1].shape == Shape{3});
   try {
     resolve_source(of, {first, first, second, second, second, second});
     FAIL("nothing was thrown");

@@ -15,7 +15,7 @@ CutSpec over(std::uint64_t count, Uneven uneven = Uneven::exact) {
   return spec;
 }
 
-std::string of_shape(const Extents& found, const Extents& expected, const Extents& logical,
+std::string of_shape(const Shape& found, const Shape& expected, const Shape& logical,
                      const std::vector<CutSpec>& dims) {
   return explain_shape(found, expected, logical, dims, {"tp"});
 }
@@ -23,18 +23,18 @@ std::string of_shape(const Extents& found, const Extents& expected, const Extent
 }  // namespace
 
 TEST_CASE("extents that another way of cutting gives are explained by it") {
-  CHECK_THAT(explain_extents({3, 3, 3, 1}, over(4)), Contains("\"uneven\": \"ceil\"") && Contains("10 elements"));
-  CHECK_THAT(explain_extents({3, 3, 2, 2}, over(4)), Contains("\"uneven\": \"balanced\""));
-  CHECK_THAT(explain_extents({3, 3, 2, 2}, over(4, Uneven::ceil)), Contains("\"uneven\": \"balanced\""));
-  CHECK(explain_extents({3, 1, 4, 1}, over(4)).empty());
-  CHECK(explain_extents({4096}, CutSpec{}).empty());  // of an odd card elsewhere, this explains nothing
-  CHECK(explain_extents({5, 5}, over(2)).empty());
+  CHECK_THAT(explain_piece_sizes({3, 3, 3, 1}, over(4)), Contains("\"uneven\": \"ceil\"") && Contains("10 elements"));
+  CHECK_THAT(explain_piece_sizes({3, 3, 2, 2}, over(4)), Contains("\"uneven\": \"balanced\""));
+  CHECK_THAT(explain_piece_sizes({3, 3, 2, 2}, over(4, Uneven::ceil)), Contains("\"uneven\": \"balanced\""));
+  CHECK(explain_piece_sizes({3, 1, 4, 1}, over(4)).empty());
+  CHECK(explain_piece_sizes({4096}, CutSpec{}).empty());  // of an odd card elsewhere, this explains nothing
+  CHECK(explain_piece_sizes({5, 5}, over(2)).empty());
 }
 
 TEST_CASE("pieces that are larger than the layout's size are explained by padding") {
   CutSpec spec = over(4);
   spec.sizes = {3, 3, 3, 1};
-  CHECK_THAT(explain_extents({3, 3, 3, 3}, spec), Contains("padded by 2"));
+  CHECK_THAT(explain_piece_sizes({3, 3, 3, 3}, spec), Contains("padded by 2"));
 }
 
 TEST_CASE("sizes of parts with another sum than what is stored are named") {

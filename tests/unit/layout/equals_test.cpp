@@ -21,7 +21,7 @@ std::vector<std::string> pairs(const Placement& placement) {
 
 TEST_CASE("equals: the pairs of parameters that must have the same values") {
   const Layout of = layout(R"(["x"])", "[1]", masters);
-  const Holding all = card({array("a", {2}), array("b", {3}), array("fp32.a", {2}), array("fp32.b", {3})});
+  const CardArrays all = card({array("a", {2}), array("b", {3}), array("fp32.a", {2}), array("fp32.b", {3})});
   CHECK(pairs(resolve_source(of, {all}).placement) == Words{"fp32.a = a", "fp32.b = b"});
   CHECK(pairs(target(of, {tensor("a", {2}), tensor("fp32.a", {2})})) == Words{"fp32.a = a"});
 }
@@ -30,7 +30,7 @@ TEST_CASE("equals speaks of a bucket's members, too") {
   const Layout of =
       layout(R"(["dp"])", "[2]", std::string(masters) + R"(, "buckets": [{"name": "flat", "axis": "dp", "members": [
                            {"name": "fp32.a", "like": "a"}, {"name": "fp32.b", "like": "b"}]}])");
-  const Holding each = card({array("a", {2}), array("b", {4}), array("flat", {3})});
+  const CardArrays each = card({array("a", {2}), array("b", {4}), array("flat", {3})});
   const Resolved resolved = resolve_source(of, cards(2, each));
   CHECK(pairs(resolved.placement) == Words{"fp32.a = a", "fp32.b = b"});
   CHECK(resolved.warnings.empty());
@@ -64,7 +64,7 @@ TEST_CASE("equals: both must be there, with one shape") {
 
 TEST_CASE("equals: nothing is said where a job leaves one of the two out") {
   const Layout of = layout(R"(["x"])", "[1]", masters);
-  const Holding both = card({array("a", {2}), array("fp32.a", {2})});
+  const CardArrays both = card({array("a", {2}), array("fp32.a", {2})});
   const auto only = [&](const std::string& name) {
     return resolve_source(of, {both}, [name](const std::string& each) { return each == name; }).placement;
   };

@@ -11,8 +11,8 @@ using Catch::Matchers::Contains;
 namespace {
 
 Deviations compared(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
-                    const Excuses& excuses = {}) {
-  return deviations(found, expected, "ref.json", excuses, [](std::size_t, const Extents&) { return ""; });
+                    const Allowances& allowances = {}) {
+  return deviations(found, expected, "ref.json", allowances, [](std::size_t, const Shape&) { return ""; });
 }
 
 DType bf16() {
@@ -20,7 +20,7 @@ DType bf16() {
 }
 
 /// The hint for the only parameter that cards store in one shape.
-std::string hint(const Layout& layout, const Extents& stored, const Extents& expected) {
+std::string hint(const Layout& layout, const Shape& stored, const Shape& expected) {
   const auto files = cards(layout.mesh.size(), card({array("w", stored)}));
   return explain_logical_shape(resolve_source(layout, files).placement, 0, expected);
 }
@@ -59,23 +59,23 @@ TEST_CASE("missing and extra names are told of with the nearest of the other sid
 }
 
 TEST_CASE("names can be excused, and an excuse that is of no use is told of") {
-  Excuses excuses;
-  for (const char* const text : {"optim.*", "rng"}) excuses.extra.emplace_back(text);
-  for (const char* const text : {"tied", "lm_haed.*"}) excuses.missing.emplace_back(text);
+  Allowances allowances;
+  for (const char* const text : {"optim.*", "rng"}) allowances.extra.emplace_back(text);
+  for (const char* const text : {"tied", "lm_haed.*"}) allowances.missing.emplace_back(text);
   const Deviations found = compared({tensor("optim.w", {2}), tensor("rng", {2}), tensor("w", {2})},
-                                    {tensor("lm_head.w", {2}), tensor("tied", {2}), tensor("w", {2})}, excuses);
+                                    {tensor("lm_head.w", {2}), tensor("tied", {2}), tensor("w", {2})}, allowances);
   CHECK(found.lines == Words{"lm_head.w: missing, ref.json has it"});
-  const Words warnings = idle_excuses(excuses, {&found});
+  const Words warnings = unused_allowances(allowances, {&found});
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings.front(), Contains("'lm_haed.*' excuses nothing") && Contains("nearest names: lm_head.w"));
 }
 
 TEST_CASE("an excuse is idle where neither of two checkpoints needs it, whatever else their names are") {
-  Excuses excuses;
-  for (const char* const text : {"a.*", "b.*"}) excuses.extra.emplace_back(text);
-  const Deviations one = compared({tensor("a.w", {2}), tensor("b_w", {2})}, {}, excuses);
-  const Deviations other = compared({tensor("b-w", {2})}, {}, excuses);
-  const Words warnings = idle_excuses(excuses, {&one, &other});
+  Allowances allowances;
+  for (const char* const text : {"a.*", "b.*"}) allowances.extra.emplace_back(text);
+  const Deviations one = compared({tensor("a.w", {2}), tensor("b_w", {2})}, {}, allowances);
+  const Deviations other = compared({tensor("b-w", {2})}, {}, allowances);
+  const Words warnings = unused_allowances(allowances, {&one, &other});
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings.front(), Contains("'b.*' excuses nothing") && Contains("b_w") && Contains("b-w"));
 }

@@ -11,7 +11,7 @@ using Catch::Matchers::Contains;
 namespace {
 
 /// A stage's layers by the numbers in its file.
-Holding stage(std::initializer_list<int> numbers) {
+CardArrays stage(std::initializer_list<int> numbers) {
   std::vector<StoredArray> arrays;
   for (const int number : numbers) arrays.push_back(array("layers." + std::to_string(number) + ".w", {1}));
   return card(std::move(arrays));
@@ -22,14 +22,14 @@ Layout counting(const std::string& keys, const std::string& stages = "2") {
                 R"("default": "replicate", "indices": [{"in": "layers.{i}.*", "axis": "pp")" + keys + "}]");
 }
 
-Words names_of(const Layout& of, const std::vector<Holding>& files) {
+Words names_of(const Layout& of, const std::vector<CardArrays>& files) {
   Words names;
   const Resolved resolved = resolve_source(of, files);
   for (const Tensor& each : resolved.placement.tensors()) names.push_back(each.name);
   return names;
 }
 
-std::string refusal(const Layout& of, const std::vector<Holding>& files) {
+std::string refusal(const Layout& of, const std::vector<CardArrays>& files) {
   return refused([&] { resolve_source(of, files); });
 }
 

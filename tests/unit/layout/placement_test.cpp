@@ -43,9 +43,9 @@ TEST_CASE("3584 over 24 stays 3584") {
     std::int64_t total = 0;
     for (const auto each : found) total += each;
     CHECK(total == 3584);
-    std::vector<Holding> files;
+    std::vector<CardArrays> files;
     for (const auto each : found) files.push_back(card({array("w", {static_cast<std::uint64_t>(each)})}));
-    CHECK(resolve_source(of, files).placement.tensors()[0].shape == Extents{3584});  // never 3600
+    CHECK(resolve_source(of, files).placement.tensors()[0].shape == Shape{3584});  // never 3600
   }
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("a padded vocabulary: 50257 to a multiple of 128 over 8") {
   CHECK(last[50256 - 44800]->index == 50256);
   CHECK_FALSE(last[50257 - 44800].has_value());
   const Resolved source = resolve_source(of, cards(8, card({array("embedding", {6400})})));
-  CHECK(source.placement.tensors()[0].shape == Extents{50257});
+  CHECK(source.placement.tensors()[0].shape == Shape{50257});
 }
 
 TEST_CASE("parts of a fused dimension") {
@@ -96,7 +96,7 @@ TEST_CASE("a flat of what split and permute leave") {
 TEST_CASE("permute reorders what is stored") {
   const Layout of = one_rule(R"(["tp"])", "[2]", R"("split": ["tp"], "permute": [2, 0, 1])");
   const Placement placement = target(of, {tensor("w", {2, 3, 2})});
-  CHECK(placement.stored_shape(0, 0) == Extents{2, 1, 3});
+  CHECK(placement.stored_shape(0, 0) == Shape{2, 1, 3});
   CHECK(shown(placement, "w") == Words{"0 2 4 1 3 5", "6 8 10 7 9 11"});
 }
 
@@ -163,14 +163,14 @@ TEST_CASE("buckets of one name on different stages") {
                                           {"name": "flat", "axis": "dp", "at": {"pp": 1}, "members": [{"name": "b", "shape": [6]}]}])");
   CHECK(shown(target(of, {tensor("a", {4}), tensor("b", {6})}), "flat") == Words{"0 1", "2 3", "0 1 2", "3 4 5"});
   // The files of a stage may look like those of another: what an array is depends on where it lies.
-  const Holding same = card({array("flat", {2})});
+  const CardArrays same = card({array("flat", {2})});
   const Layout stages =
       layout(R"(["pp", "dp"])", "[2, 2]",
              R"("buckets": [{"name": "flat", "axis": "dp", "at": {"pp": 0}, "members": [{"name": "a", "shape": [4]}]},
                                               {"name": "flat", "axis": "dp", "at": {"pp": 1}, "members": [{"name": "b", "shape": [2, 2]}]}])");
   const Placement source = resolve_source(stages, cards(4, same)).placement;
   CHECK(shown(source, "flat") == Words{"0 1", "2 3", "0 1", "2 3"});
-  CHECK(source.tensors()[1].shape == Extents{2, 2});
+  CHECK(source.tensors()[1].shape == Shape{2, 2});
 }
 
 TEST_CASE("shards of a box are found where it is") {

@@ -17,20 +17,20 @@ inline DType f32() {
   return *number_type("f32");
 }
 
-inline StoredArray array(std::string name, Extents shape, DType dtype = f32()) {
+inline StoredArray array(std::string name, Shape shape, DType dtype = f32()) {
   return {std::move(name), std::move(dtype), shape, std::nullopt, false};
 }
 
-inline Holding card(std::vector<StoredArray> arrays) {
+inline CardArrays card(std::vector<StoredArray> arrays) {
   std::sort(arrays.begin(), arrays.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
 }
 
-inline std::vector<Holding> cards(std::size_t count, const Holding& each) {
-  return std::vector<Holding>(count, each);
+inline std::vector<CardArrays> cards(std::size_t count, const CardArrays& each) {
+  return std::vector<CardArrays>(count, each);
 }
 
-inline Tensor tensor(std::string name, Extents shape, DType dtype = f32()) {
+inline Tensor tensor(std::string name, Shape shape, DType dtype = f32()) {
   return {std::move(name), std::move(dtype), shape, false};
 }
 
@@ -61,11 +61,11 @@ struct Place {
   bool fill = false;
 };
 inline std::vector<std::optional<Place>> places(const Placement& placement, ArrayId array, Position position) {
-  std::vector<std::optional<Place>> found(volume(placement.stored_shape(array, position)));
+  std::vector<std::optional<Place>> found(numel(placement.stored_shape(array, position)));
   placement.for_each_region(array, position, {0, found.size()}, [&](ParameterId parameter, const Region& region) {
-    const Extents extents = region.box.shape();
-    const Extents weights = row_major_strides(placement.tensors()[parameter].shape);
-    for (std::uint64_t i = 0; i < volume(extents); ++i) {
+    const Shape extents = region.box.shape();
+    const Shape weights = row_major_strides(placement.tensors()[parameter].shape);
+    for (std::uint64_t i = 0; i < numel(extents); ++i) {
       Place place{placement.tensors()[parameter].name, 0, region.fill};
       std::uint64_t at = region.offset;
       std::uint64_t rest = i;

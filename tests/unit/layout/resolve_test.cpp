@@ -25,7 +25,7 @@ Refused refused(const std::function<void()>& work) {
   return {Kind::io, "nothing was thrown"};
 }
 
-Refused refused_source(const Layout& layout, const std::vector<Holding>& files) {
+Refused refused_source(const Layout& layout, const std::vector<CardArrays>& files) {
   return refused([&] { resolve_source(layout, files); });
 }
 
@@ -35,7 +35,7 @@ Refused refused_target(const Layout& layout, const std::vector<Tensor>& tensors)
 
 const Layout rows_over_4 = one_rule(R"(["tp"])", "[4]", R"("split": ["tp"])");
 
-std::vector<Holding> four(Extents shape) {
+std::vector<CardArrays> four(Shape shape) {
   return cards(4, card({array("wq", shape)}));
 }
 
@@ -48,31 +48,31 @@ StoredArray verbatim(std::string name) {
 }  // namespace
 
 TEST_CASE("logical shapes are found from what the cards store") {
-  const auto shape = [](const std::string& keys, const std::vector<Extents>& stored) {
-    std::vector<Holding> files;
-    for (const Extents& each : stored) files.push_back(card({array("w", each)}));
+  const auto shape = [](const std::string& keys, const std::vector<Shape>& stored) {
+    std::vector<CardArrays> files;
+    for (const Shape& each : stored) files.push_back(card({array("w", each)}));
     return resolve_source(one_rule(R"(["tp"])", format_list(std::vector<std::size_t>{stored.size()}), keys), files)
         .placement.tensors()[0]
         .shape;
   };
-  CHECK(shape(R"("split": ["tp"])", {{2, 5}, {2, 5}}) == Extents{4, 5});
-  CHECK(shape(R"("split": [null, "tp"], "permute": [1, 0])", {{2, 5}, {2, 5}}) == Extents{5, 4});
-  CHECK(shape(R"("split": ["tp"], "uneven": "ceil")", {{3}, {3}, {3}, {1}}) == Extents{10});
-  CHECK(shape(R"("split": ["tp"], "uneven": "balanced")", {{3}, {3}, {2}, {2}}) == Extents{10});
-  CHECK(shape(R"("split": ["tp"], "sizes": {"0": [1, 4]})", {{1}, {4}}) == Extents{5});
-  CHECK(shape(R"("split": ["tp"], "pad": {"0": {"size": 5}})", {{3}, {3}}) == Extents{5});
-  CHECK(shape(R"("split": ["tp"], "parts": {"dim": 0, "count": 2}, "uneven": "ceil")", {{4}, {2}}) == Extents{6});
-  CHECK(shape(R"("flat": {"axis": "tp"}, "shape": [3, 3])", {{5}, {5}}) == Extents{3, 3});
-  CHECK(shape("", {{}, {}}) == Extents{});
-  CHECK(shape(R"("split": ["tp"])", {{0, 3}, {0, 3}}) == Extents{0, 3});
+  CHECK(shape(R"("split": ["tp"])", {{2, 5}, {2, 5}}) == Shape{4, 5});
+  CHECK(shape(R"("split": [null, "tp"], "permute": [1, 0])", {{2, 5}, {2, 5}}) == Shape{5, 4});
+  CHECK(shape(R"("split": ["tp"], "uneven": "ceil")", {{3}, {3}, {3}, {1}}) == Shape{10});
+  CHECK(shape(R"("split": ["tp"], "uneven": "balanced")", {{3}, {3}, {2}, {2}}) == Shape{10});
+  CHECK(shape(R"("split": ["tp"], "sizes": {"0": [1, 4]})", {{1}, {4}}) == Shape{5});
+  CHECK(shape(R"("split": ["tp"], "pad": {"0": {"size": 5}})", {{3}, {3}}) == Shape{5});
+  CHECK(shape(R"("split": ["tp"], "parts": {"dim": 0, "count": 2}, "uneven": "ceil")", {{4}, {2}}) == Shape{6});
+  CHECK(shape(R"("flat": {"axis": "tp"}, "shape": [3, 3])", {{5}, {5}}) == Shape{3, 3});
+  CHECK(shape("", {{}, {}}) == Shape{});
+  CHECK(shape(R"("split": ["tp"])", {{0, 3}, {0, 3}}) == Shape{0, 3});
 }
 
 TEST_CASE("an array may tell its logical shape itself") {
   StoredArray stored = array("w", {5});
-  stored.global_shape = Extents{3, 3};
+  stored.global_shape = Shape{3, 3};
   const Layout flat = one_rule(R"(["dp"])", "[2]", R"("flat": {"axis": "dp"})");
-  CHECK(resolve_source(flat, cards(2, card({stored}))).placement.tensors()[0].shape == Extents{3, 3});
-  stored.global_shape = Extents{2, 5};
+  CHECK(resolve_source(flat, cards(2, card({stored}))).placement.tensors()[0].shape == Shape{3, 3});
+  stored.global_shape = Shape{2, 5};
   const Layout ten = one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])");
   const Refused error = refused_source(ten, cards(2, card({stored})));
   CHECK_THAT(error.text, Contains("a piece of [2, 5]") && Contains("expected [10], the logical shape that"));
@@ -81,19 +81,18 @@ TEST_CASE("an array may tell its logical shape itself") {
 TEST_CASE("what an earlier job left in a file, of which a piece was all, does not beat the layout") {
   StoredArray stored = array("w", {5});
   const auto resolved_by = [&](const std::string& more, std::uint64_t left) {
-    stored.global_shape = Extents{left};
+    stored.global_shape = Shape{left};
     return resolve_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])" + more), cards(2, card({stored})));
   };
   const auto check = [](const Resolved& resolved, const std::string& left) {
-    CHECK(resolved.placement.tensors()[0].shape == Extents{10});
+    CHECK(resolved.placement.tensors()[0].shape == Shape{10});
     REQUIRE(resolved.warnings.size() == 1);
     CHECK_THAT(resolved.warnings.front(), Contains("is " + left) && Contains("gives [10]"));
   };
   check(resolved_by("", 5), "[5]");
   // A piece of something larger: the layout may be that of some of the files. Who says the shape knows.
   CHECK_THAT(refused_source(one_rule(R"(["dp"])", "[2]", R"("split": ["dp"])"), cards(2, card({[&] {
-                                                                                        stored.global_shape =
-                                                                                            Extents{20};
+                                                                                        stored.global_shape = Shape{20};
                                                                                         return stored;
                                                                                       }()})))
                  .text,
@@ -161,8 +160,8 @@ TEST_CASE("2: a stored shape that does not fit is named, with a guess at the rea
 }
 
 TEST_CASE("2: shards cut unevenly under exact are told by the word that fits") {
-  const std::vector<Holding> files{card({array("w", {3})}), card({array("w", {3})}), card({array("w", {3})}),
-                                   card({array("w", {1})})};
+  const std::vector<CardArrays> files{card({array("w", {3})}), card({array("w", {3})}), card({array("w", {3})}),
+                                      card({array("w", {1})})};
   const Refused error = refused_source(rows_over_4, files);
   CHECK_THAT(error.text, Contains("\"uneven\": \"ceil\"") && Contains("[3, 3, 3, 1]"));
 }
@@ -170,11 +169,11 @@ TEST_CASE("2: shards cut unevenly under exact are told by the word that fits") {
 TEST_CASE("3: shards that leave a gap or meet are refused") {
   const Layout of = one_rule(R"(["tp"])", "[4]", R"("split": ["tp"], "uneven": "ceil")");
   const auto of_rows = [](std::initializer_list<std::uint64_t> rows) {
-    std::vector<Holding> files;
+    std::vector<CardArrays> files;
     for (const auto n : rows) files.push_back(card({array("w", {n})}));
     return files;
   };
-  CHECK(resolve_source(of, of_rows({3, 3, 3, 1})).placement.tensors()[0].shape == Extents{10});
+  CHECK(resolve_source(of, of_rows({3, 3, 3, 1})).placement.tensors()[0].shape == Shape{10});
   CHECK_THAT(refused_source(of, of_rows({3, 3, 1, 3})).text,
              Contains("[3, 3, 1, 3]") && Contains("expected pieces of 10 elements as"));
   CHECK_THAT(refused_source(of, of_rows({3, 3, 2, 2})).text, Contains("\"uneven\": \"balanced\""));
@@ -206,7 +205,7 @@ TEST_CASE("a counted name beyond its stage's block is refused with the file") {
   const Layout of = layout(
       R"(["pp"])", "[2]",
       R"("default": "replicate", "indices": [{"in": "layers.{i}.*", "axis": "pp", "total": 4, "numbering": "local"}])");
-  const Holding files = card({array("layers.0.w", {1}), array("layers.1.w", {1}), array("layers.2.w", {1})});
+  const CardArrays files = card({array("layers.0.w", {1}), array("layers.1.w", {1}), array("layers.2.w", {1})});
   CHECK_THAT(refused_source(of, cards(2, files)).text,
              Contains("rank_0.h5: ") && Contains("\"layers.2.w\" has the number 2"));
 }

@@ -15,7 +15,7 @@ struct Model {
   Tensor scales;
 };
 
-Model fp8(const Extents& codes, const Extents& scales) {
+Model fp8(const Shape& codes, const Shape& scales) {
   return {tensor("l.weight", codes, *number_type("f8_e4m3")), tensor("l.weight_scale", scales)};
 }
 

@@ -131,9 +131,9 @@ TEST_CASE("JSON that flattens dimensions is read by the tensor's rank") {
   const auto rank = [](std::size_t dims) { return [dims](const std::string&) { return std::optional(dims); }; };
   const auto of_two = parse_strategy(json("[0, 1, 2]", "[2, 16, 16]"), rank(2))[0].parameters.at("w");
   CHECK(of_two.split == std::vector<std::vector<std::size_t>>{{2, 1}, {0}});
-  CHECK(of_two.shape == Extents{32, 16});
-  CHECK(parse_strategy(json("[0, 1, 2]", "[2, 16, 16]"), rank(3))[0].parameters.at("w").shape == Extents{2, 16, 16});
-  CHECK(parse_strategy(json("[0, -1]", "[2, 16]"))[0].parameters.at("w").shape == Extents{2, 16});
+  CHECK(of_two.shape == Shape{32, 16});
+  CHECK(parse_strategy(json("[0, 1, 2]", "[2, 16, 16]"), rank(3))[0].parameters.at("w").shape == Shape{2, 16, 16});
+  CHECK(parse_strategy(json("[0, -1]", "[2, 16]"))[0].parameters.at("w").shape == Shape{2, 16});
   const auto said = [&](const StrategyText& text, const RankOf& rank_of) {
     return fixture::refused([&] { parse_strategy(text, rank_of); }, Kind::layout);
   };
@@ -169,9 +169,9 @@ TEST_CASE("Devices without a common refinement are told by boxes in a grid, whic
   CHECK_THAT(rules, Contains(R"("5": [[1, 2], [2, 3]]}, "grid": [2, 3]})"));
 
   auto stages = parse_strategy({"s", strategy_of({{"u", {2, 3}, {{1, -1}}}, {"v", {3, 2}, {{1, -1}}}})});
-  for (auto& [name, parameter] : stages[0].parameters) parameter.shape = Extents{6, 2};
+  for (auto& [name, parameter] : stages[0].parameters) parameter.shape = Shape{6, 2};
   CHECK(boxed_rule(strategy_layout(stages, "s")).keys.shape == std::vector<std::uint64_t>{6, 2});
-  for (auto& [name, parameter] : stages[0].parameters) parameter.shape = Extents{7, 2};
+  for (auto& [name, parameter] : stages[0].parameters) parameter.shape = Shape{7, 2};
   CHECK_THAT(fixture::refused([&] { strategy_layout(stages, "s"); }, Kind::layout), Contains("[7, 2]"));
 }
 

@@ -18,18 +18,18 @@ std::string layout_text(const std::string& table) {
 const std::string embedding = R"("name": "embedding*", "keys": "{name}/keys", "rows": ["{name}/*"], "axis": "server")";
 const std::string by_mod = R"("place": [{"mod": "servers"}])";
 
-StoredArray array(const std::string& name, const char* dtype, Extents shape) {
+StoredArray array(const std::string& name, const char* dtype, Shape shape) {
   return {name, number_type(dtype).value(), std::move(shape), std::nullopt, false};
 }
 
-Holding server_of(std::uint64_t rows, std::uint64_t values) {
+CardArrays server_of(std::uint64_t rows, std::uint64_t values) {
   return std::make_shared<const std::vector<StoredArray>>(
       std::vector<StoredArray>{array("embedding.x/keys", "u64", {rows}), array("embedding.x/value", "f32", {values, 9}),
                                array("embedding/keys", "i64", {rows}), array("embedding/slot", "u8", {rows}),
                                array("embedding/value", "f32", {values, 7})});
 }
 
-std::string refused(const std::vector<Holding>& files) {
+std::string refused(const std::vector<CardArrays>& files) {
   try {
     resolve_source(parse_layout(layout_text(embedding + ", " + by_mod), "a.json"), files);
   } catch (const Error& error) {
@@ -45,10 +45,10 @@ TEST_CASE("a table's datasets are parameters, cut by the rows of each server") {
   const Placement placement = resolve_source(layout, {server_of(5, 5), server_of(0, 0), server_of(2, 2)}).placement;
   REQUIRE(placement.tensors().size() == 5);
   const auto value = placement.find("embedding/value").value();
-  CHECK(placement.tensors()[value].shape == Extents{7, 7});
-  CHECK(placement.stored_shape(placement.array_of(value), 0) == Extents{5, 7});
-  CHECK(placement.stored_shape(placement.array_of(value), 1) == Extents{0, 7});
-  CHECK(placement.stored_shape(placement.array_of(value), 2) == Extents{2, 7});
+  CHECK(placement.tensors()[value].shape == Shape{7, 7});
+  CHECK(placement.stored_shape(placement.array_of(value), 0) == Shape{5, 7});
+  CHECK(placement.stored_shape(placement.array_of(value), 1) == Shape{0, 7});
+  CHECK(placement.stored_shape(placement.array_of(value), 2) == Shape{2, 7});
   const auto tables = find_tables(layout, {"embedding.x/keys", "embedding.x/value", "embedding/keys", "w"});
   REQUIRE(tables.size() == 2);
   CHECK(tables[0].name == "embedding");

@@ -226,14 +226,14 @@ TEST_CASE("who gets the lock after another job has published sees its output at 
 TEST_CASE("one name is not a file of an output and a folder of it") {
   const Place place;
   const auto store = hdf5_store();
-  const auto planned = [&](const std::string& files, const std::vector<std::string>& beside) {
+  const auto planned = [&](const std::string& files, const std::vector<std::string>& sidecars) {
     const auto error = error_of([&] {
       Output(place.job().output)
           .plan(parse_layout(
                     R"({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [2]}, "default": "replicate", "files": ")" +
                         files + "\"}",
                     "a layout"),
-                beside, *store);
+                sidecars, *store);
     });
     return error ? error->what() : std::string();
   };

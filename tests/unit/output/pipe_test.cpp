@@ -26,7 +26,7 @@ NewFile new_file() {
   file.room.bytes = file_bytes;
   file.room.data = {FileExtents(1000, 300), FileExtents({{2000, 90'000}, {95'000, 107'000}}), FileExtents(),
                     FileExtents(107'000, 192'000)};
-  file.passages = {{0, std::string(900, 'h')}, {1300, std::string(10, 'm')}, {299'000, std::string(101'000, 't')}};
+  file.segments = {{0, std::string(900, 'h')}, {1300, std::string(10, 'm')}, {299'000, std::string(101'000, 't')}};
   return file;
 }
 
@@ -44,7 +44,8 @@ std::vector<Interval> pieces() {
 
 std::string whole() {
   std::string bytes(file_bytes, '\0');
-  for (const Passage& passage : new_file().passages) bytes.replace(passage.offset, passage.bytes.size(), passage.bytes);
+  for (const FileSegment& segment : new_file().segments)
+    bytes.replace(segment.offset, segment.bytes.size(), segment.bytes);
   for (const Interval& piece : pieces()) bytes.replace(piece.lo, piece.size(), data(piece.lo, piece.hi));
   return bytes;
 }
@@ -102,7 +103,7 @@ TEST_CASE("a pipe that is not finished lacks the file's end") {
 
   NewFile ends_with_data = new_file();
   ends_with_data.room.bytes = 299'000;
-  ends_with_data.passages.pop_back();
+  ends_with_data.segments.pop_back();
   IntoFile other(ends_with_data);
   for (const Interval piece : pieces()) other.write(piece);
   CHECK((other.found() == whole().substr(0, 298'999)));

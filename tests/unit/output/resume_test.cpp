@@ -54,7 +54,7 @@ struct Interrupted {
 TEST_CASE("records go to those who write their elements; what no placement has goes to nobody") {
   Interrupted job;
   const Placement& target = job.cut->target();
-  const auto alone = solo();
+  const auto alone = single_process();
   auto records = job.records;
   records.push_back({target.mesh().size(), 0, {0, 1}, {}});
   records.push_back({0, target.arrays().size(), {0, 1}, {}});

@@ -62,7 +62,7 @@ Layout over_x(int cards, const std::string& keys) {
   return one_rule(R"(["x"])", "[" + std::to_string(cards) + "]", keys);
 }
 
-Hyperslab box(const Extents& shape, const Box& part) {
+Hyperslab box(const Shape& shape, const Box& part) {
   Hyperslab made{shape, {}};
   for (std::size_t d = 0; d < shape.size(); ++d) made.stripes.push_back({part.lo[d], 1, 1, part[d].size()});
   return made;

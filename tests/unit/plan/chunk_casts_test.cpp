@@ -14,9 +14,9 @@ using namespace ckpt::fixture;
 namespace {
 
 /// A source of one card whose element i of each parameter is `value(i)`, cast to f32 on the way into another layout.
-class CastToSingle {
+class CastToF32 {
  public:
-  CastToSingle(const Layout& to, const std::vector<Tensor>& tensors, const std::function<double(std::uint64_t)>& value)
+  CastToF32(const Layout& to, const std::vector<Tensor>& tensors, const std::function<double(std::uint64_t)>& value)
       : source_(ckpt::fixture::target(single_card(), tensors)),
         target_(ckpt::fixture::target(to, singles(tensors))),
         readers_(source_, {}),
@@ -24,7 +24,7 @@ class CastToSingle {
         casts(planner_) {
     for (const Tensor& tensor : source_.tensors()) {
       std::vector<std::byte> bytes;
-      for (std::uint64_t i = 0; i < volume(tensor.shape); ++i) append(bytes, tensor.dtype, value(i));
+      for (std::uint64_t i = 0; i < numel(tensor.shape); ++i) append(bytes, tensor.dtype, value(i));
       arrays_.push_back(std::move(bytes));
     }
   }
@@ -83,7 +83,7 @@ const Layout& bucket_of_two() {
 }  // namespace
 
 TEST_CASE("members that are read in several dtypes are cast to their bucket's") {
-  CastToSingle job(bucket_of_two(), of_three_dtypes(), [](std::uint64_t i) { return double(i) + 1; });
+  CastToF32 job(bucket_of_two(), of_three_dtypes(), [](std::uint64_t i) { return double(i) + 1; });
   CHECK(job.casts.is_cast(0));
   CHECK(job.casts.cells()[0] == 8);
   CHECK(job.chunk(0, {0, 7}) == std::vector<float>{1, 2, 3, 4, 5, 0, 0});
@@ -91,7 +91,7 @@ TEST_CASE("members that are read in several dtypes are cast to their bucket's") 
 }
 
 TEST_CASE("a chunk may begin and end anywhere") {
-  CastToSingle job(bucket_of_two(), of_three_dtypes(), [](std::uint64_t i) { return double(i) + 1; });
+  CastToF32 job(bucket_of_two(), of_three_dtypes(), [](std::uint64_t i) { return double(i) + 1; });
   const std::vector<float> whole{0, 1, 2, 3, 0, 1, 2};
   for (std::uint64_t lo = 0; lo < whole.size(); ++lo)
     for (std::uint64_t hi = lo + 1; hi <= whole.size(); ++hi)
@@ -101,7 +101,7 @@ TEST_CASE("a chunk may begin and end anywhere") {
 
 TEST_CASE("overflows are counted for each parameter, in its first copy alone") {
   const Layout copies = fixture::layout(R"(["x"])", "[2]", R"("default": "replicate")");
-  CastToSingle job(copies, of_three_dtypes(), [](std::uint64_t i) { return i == 1 ? 1e300 : 1; });
+  CastToF32 job(copies, of_three_dtypes(), [](std::uint64_t i) { return i == 1 ? 1e300 : 1; });
   CHECK(job.chunk(0, {0, 3}) == std::vector<float>{1, HUGE_VALF, 1});
   CHECK(job.overflows == ChunkCasts::Overflows{{0, 1}});
   CHECK(job.chunk(1, {0, 3}) == std::vector<float>{1, HUGE_VALF, 1});
@@ -111,8 +111,8 @@ TEST_CASE("overflows are counted for each parameter, in its first copy alone") {
 }
 
 TEST_CASE("what keeps its dtype is not cast") {
-  CastToSingle job(fixture::layout(R"(["x"])", "[1]", R"("default": "replicate")"), of_three_dtypes(),
-                   [](std::uint64_t i) { return double(i); });
+  CastToF32 job(fixture::layout(R"(["x"])", "[1]", R"("default": "replicate")"), of_three_dtypes(),
+                [](std::uint64_t i) { return double(i); });
   CHECK(job.casts.is_cast(0));
   CHECK(job.casts.is_cast(1));
   CHECK_FALSE(job.casts.is_cast(2));

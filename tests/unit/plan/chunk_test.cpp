@@ -39,9 +39,9 @@ TEST_CASE("no elements, no chunks; at least one element in each") {
 }
 
 TEST_CASE("any grid covers its array once, in order, each chunk one box and within the limit") {
-  const std::vector<Extents> shapes{{7}, {3, 5}, {2, 3, 4}, {1, 1, 9}, {4, 1, 3}, {2, 2, 2, 3}};
-  for (const Extents& shape : shapes)
-    for (std::uint64_t limit = 1; limit <= volume(shape) + 1; ++limit) {
+  const std::vector<Shape> shapes{{7}, {3, 5}, {2, 3, 4}, {1, 1, 9}, {4, 1, 3}, {2, 2, 2, 3}};
+  for (const Shape& shape : shapes)
+    for (std::uint64_t limit = 1; limit <= numel(shape) + 1; ++limit) {
       const ChunkGrid grid(shape, 1, limit);
       std::uint64_t next = 0;
       for (std::uint64_t i = 0; i < grid.count(); ++i) {
@@ -54,6 +54,6 @@ TEST_CASE("any grid covers its array once, in order, each chunk one box and with
         CHECK(boxes == 1);
         next = grid[i].hi;
       }
-      CHECK(next == volume(shape));
+      CHECK(next == numel(shape));
     }
 }

@@ -16,7 +16,7 @@ std::map<Position, std::uint64_t> load(const Placement& placement, const Readers
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
     placement.for_each_first(parameter, [&](Position first) {
       bytes[readers.choose(parameter, first, writer)] +=
-          volume(placement.stored_shape(placement.array_of(parameter), first)) * 4;
+          numel(placement.stored_shape(placement.array_of(parameter), first)) * 4;
     });
   return bytes;
 }

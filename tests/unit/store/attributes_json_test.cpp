@@ -11,7 +11,7 @@ namespace {
 using Catch::Matchers::Contains;
 
 template <class Number>
-Value numbers_value(const char* type, const std::vector<Number>& numbers, Extents shape) {
+Value numbers_value(const char* type, const std::vector<Number>& numbers, Shape shape) {
   Value value{*number_type(type), std::move(shape), ""};
   for (const Number number : numbers) value.bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
   return value;

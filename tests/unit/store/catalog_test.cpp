@@ -9,18 +9,18 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
   auto schema = std::make_shared<Schema>();
   std::vector<StoredArray> arrays;
   const Value seven = integers_value({7});
-  arrays.push_back({"a.weight", *number_type("f32"), {2, 3}, Extents{4, 3}, false});
+  arrays.push_back({"a.weight", *number_type("f32"), {2, 3}, Shape{4, 3}, false});
   arrays.push_back({"b",
                     {ElementKind::other, ByteOrder::little, 3, "opaque3", std::string(2, '\0')},
-                    Extents(0),
+                    Shape(0),
                     std::nullopt,
                     false});
-  arrays.push_back({"notes", text_type(), Extents(0), std::nullopt, true});
+  arrays.push_back({"notes", text_type(), Shape(0), std::nullopt, true});
   arrays.push_back({"sliced", *number_type("u8"), {30}, std::nullopt, false});
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(arrays);
   schema->datasets.resize(4);
   const std::vector<Attribute> attributes{{"unit", text_value("m")}, {"x", {*number_type("f64be"), {}, ""}}};
-  schema->datasets[0] = {Storage::strided, FileExtents(offset, 24), attributes, {}, 0, 0, Extents{1, 2}, {}};
+  schema->datasets[0] = {Storage::strided, FileExtents(offset, 24), attributes, {}, 0, 0, Shape{1, 2}, {}};
   schema->datasets[1] = {Storage::filtered, {}, {}, {}, 4096, 5000, {}, {}};
   schema->datasets[2] = {Storage::verbatim, {}, {}, text_value("hello"), 0, 0, {}, {}};
   schema->datasets[3] = {Storage::raw,
@@ -31,7 +31,8 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
                          0,
                          {},
                          Piece{{20}, {{"dp", 4, 3, 2}, {"", 2, 0, 0}}, {{1, 0}, {}}}};
-  schema->datasets[1].views = {{1, "w", {{9, 4}, {{1, 3, 2, 2}, {0, 1, 1, 4}}}, {{4, 4}, {{0, 1, 1, 4}, {0, 1, 1, 4}}}}};
+  schema->datasets[1].views = {
+      {1, "w", {{9, 4}, {{1, 3, 2, 2}, {0, 1, 1, 4}}}, {{4, 4}, {{0, 1, 1, 4}, {0, 1, 1, 4}}}}};
   schema->viewed = {{"../a.h5", 123}, {"b.h5", std::nullopt}};
   schema->attributes = {{"step", seven}};
   schema->groups = {{"g/h", {{"a", seven}}}};

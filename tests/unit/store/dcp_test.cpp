@@ -22,9 +22,9 @@ namespace {
 
 const DType f32 = number_type("f32").value();
 
-FileSpec::Array piece(const std::string& name, const Extents& shape, const Extents& of, const Extents& corner) {
+FileSpec::Array piece(const std::string& name, const Shape& shape, const Shape& of, const Shape& origin) {
   FileSpec::Array array{name, f32, shape, {}, of, {}};
-  array.corner = corner;
+  array.origin = origin;
   array.source_name = name;
   return array;
 }

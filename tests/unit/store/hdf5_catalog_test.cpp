@@ -43,7 +43,7 @@ TEST_CASE("A file's datasets are listed by path, sorted by bytes") {
   const auto source = store->open(folder / "a.h5", catalog);
   for (const auto& array : *catalog.schema->arrays) {
     CHECK(array.dtype.name == "f32");
-    CHECK(array.shape == Extents{2, 3});
+    CHECK(array.shape == Shape{2, 3});
     CHECK_FALSE(array.global_shape);
     CHECK(data_of(*source, catalog, array.name) == as_bytes(counted<float>(6)));
   }
@@ -138,7 +138,7 @@ TEST_CASE("Attributes of any type come with their values, the project's own are 
   REQUIRE(schema.groups.size() == 1);
   CHECK(schema.groups[0].path == "g");
   CHECK(find(schema.groups[0].attributes, "kind").value.bytes == "layer");
-  CHECK(schema.arrays->front().global_shape == Extents{12, 3});
+  CHECK(schema.arrays->front().global_shape == Shape{12, 3});
 
   const auto& attributes = schema.datasets.front().attributes;
   REQUIRE(attributes.size() == 3);  // sorted, without the reference

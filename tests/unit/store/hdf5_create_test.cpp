@@ -44,7 +44,7 @@ FileSpec varied(const TemporaryDirectory& folder) {
   spec.arrays.push_back(array("z last", H5T_IEEE_F32LE, {3, 5}));
   spec.arrays.push_back(array("layers/0/w.x-y", H5T_IEEE_F32LE, {1024, 3}));
   spec.arrays.push_back(array("layers/0/empty", H5T_IEEE_F32LE, {0, 3}));
-  spec.arrays.back().global_shape = Extents{7, 3};
+  spec.arrays.back().global_shape = Shape{7, 3};
   spec.arrays.push_back(array("scalar", H5T_IEEE_F64BE, {}));
   spec.arrays.push_back(array("\xc3\xbc", H5T_STD_I8LE, {1}));
   spec.arrays.push_back(array("big", H5T_STD_I8LE, {10, 1000, 1000}));
@@ -87,10 +87,10 @@ TEST_CASE("A new file has all metadata, and room for data in the order of its sp
     CHECK(dataset.attributes == expected.attributes);
     CHECK(found.verbatim == expected.verbatim.has_value());
     CHECK(dataset.verbatim == expected.verbatim);
-    if (expected.verbatim || volume(expected.shape) == 0) continue;
+    if (expected.verbatim || numel(expected.shape) == 0) continue;
     CHECK(dataset.storage == Storage::raw);
     CHECK(dataset.extents.offset() == room.data[i].offset());
-    const std::uint64_t size = volume(expected.shape) * expected.dtype.size;
+    const std::uint64_t size = numel(expected.shape) * expected.dtype.size;
     CHECK(room.data[i].offset() == next_place(end, size));
     end = room.data[i].offset() + size;
   }
@@ -119,7 +119,7 @@ TEST_CASE("Whatever is written where data lies, in the gaps between it too, chan
   std::uint64_t first = room.bytes;
   std::uint64_t end = 64;
   for (std::size_t i = 0; i < spec.arrays.size(); ++i) {
-    const std::uint64_t size = spec.arrays[i].verbatim ? 0 : volume(spec.arrays[i].shape) * spec.arrays[i].dtype.size;
+    const std::uint64_t size = spec.arrays[i].verbatim ? 0 : numel(spec.arrays[i].shape) * spec.arrays[i].dtype.size;
     if (size == 0) {
       CHECK(room.data[i].offset() == 0);
       continue;
@@ -253,8 +253,8 @@ TEST_CASE("Specifications that differ in anything make files that differ") {
   create(spec);
   std::vector<FileSpec> changed(6, spec);
   changed[0].arrays[0].name = std::string("b");
-  changed[1].arrays[0].shape = Extents{3, 4};
-  changed[2].arrays[1].global_shape = Extents{6};
+  changed[1].arrays[0].shape = Shape{3, 4};
+  changed[2].arrays[1].global_shape = Shape{6};
   changed[3].layout = std::string("[]");
   changed[4].arrays[0].dtype = *number_type("i32be");
   changed[5].groups = {{"g", {}}};

@@ -102,7 +102,7 @@ std::vector<Element> counted(std::size_t count) {
 inline std::string data_of(SourceFile& source, const FileCatalog& catalog, const std::string& name) {
   const std::size_t index = catalog.schema->find(name);
   const StoredArray& array = catalog.schema->arrays->at(index);
-  std::string bytes(volume(array.shape) * array.dtype.size, '\0');
+  std::string bytes(numel(array.shape) * array.dtype.size, '\0');
   source.read(index, 0, std::as_writable_bytes(std::span(bytes)));
   return bytes;
 }
@@ -112,7 +112,7 @@ std::string as_bytes(const std::vector<Element>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Element)};
 }
 
-inline FileSpec::Array array(const std::string& name, hid_t type, const Extents& shape) {
+inline FileSpec::Array array(const std::string& name, hid_t type, const Shape& shape) {
   FileSpec::Array result;
   result.name = name;
   result.dtype = dtype(type);

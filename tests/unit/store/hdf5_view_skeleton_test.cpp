@@ -60,7 +60,7 @@ struct Sources {
   std::vector<int> read_by_hdf5(const NewFile& made, const std::string& dataset) const {
     const auto path = folder / "seen.h5";
     std::string bytes(made.room.bytes, '\0');
-    for (const Passage& passage : made.passages) bytes.replace(passage.offset, passage.bytes.size(), passage.bytes);
+    for (const FileSegment& segment : made.segments) bytes.replace(segment.offset, segment.bytes.size(), segment.bytes);
     fixture::put_bytes(path, bytes);
     const hdf5::Lock lock;
     const auto access = hdf5::file_access();
@@ -81,9 +81,10 @@ std::vector<int> expected(const std::function<bool(std::uint64_t row, std::uint6
   return values;
 }
 
-PartialSum sum_of_passages(const NewFile& made) {
+PartialSum sum_of_segments(const NewFile& made) {
   PartialSum sum;
-  for (const Passage& passage : made.passages) sum += sum_of(std::as_bytes(std::span(passage.bytes)), passage.offset);
+  for (const FileSegment& segment : made.segments)
+    sum += sum_of(std::as_bytes(std::span(segment.bytes)), segment.offset);
   return sum;
 }
 
@@ -91,7 +92,7 @@ TEST_CASE("Mappings are encoded as HDF5 does it") {
   const FileSpec spec = Sources::spec({rows_of(1, "w", 0, 1), rows_of(0, "group/w", 1, rows)});
   const NewFile file = hdf5::make_file(spec).file;
   for (const auto& array : spec.arrays)
-    CHECK(file.passages.back().bytes.find(hdf5::mapping_block(array.views, spec.viewed)) != std::string::npos);
+    CHECK(file.segments.back().bytes.find(hdf5::mapping_block(array.views, spec.viewed)) != std::string::npos);
 }
 
 TEST_CASE("One skeleton makes files that show other elements, as HDF5 reads them") {
@@ -102,7 +103,7 @@ TEST_CASE("One skeleton makes files that show other elements, as HDF5 reads them
   const auto made = skeleton.filled(first);
   REQUIRE(made);
   CHECK(sources.read_by_hdf5(*made, "y") == expected(top));
-  CHECK(made->room.metadata == sum_of_passages(*made));
+  CHECK(made->room.metadata == sum_of_segments(*made));
 
   FileSpec second = Sources::spec({rows_of(1, "w", 0, rows)});
   second.viewed[0].bytes = 7;
@@ -111,7 +112,7 @@ TEST_CASE("One skeleton makes files that show other elements, as HDF5 reads them
   CHECK(other->room.bytes == made->room.bytes);
   CHECK(sources.read_by_hdf5(*other, "y") == expected([](auto, auto) { return true; }));
   CHECK(sources.read_by_hdf5(*other, "x") == expected([](auto, auto) { return false; }));
-  CHECK(other->room.metadata == sum_of_passages(*other));
+  CHECK(other->room.metadata == sum_of_segments(*other));
 
   const FileSpec third = Sources::spec(combed());
   const auto comb = ViewSkeleton(third).filled(third);

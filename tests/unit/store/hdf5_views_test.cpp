@@ -174,10 +174,10 @@ TEST_CASE("Mappings that others have written are read where they are regular and
     CHECK_THAT(fixture::refusal(*shards.store, path), Contains("shows no data for 4398046511008 of its bytes"));
   }
   SECTION("a corner that is left out is no hyperslab") {
-    const hsize_t corner[] = {1, 1};
+    const hsize_t origin[] = {1, 1};
     const auto path = shards.foreign([&](hid_t ours, hid_t theirs) {
       for (const hid_t space : {ours, theirs})
-        H5Sselect_hyperslab(space, H5S_SELECT_NOTB, top, nullptr, corner, nullptr);
+        H5Sselect_hyperslab(space, H5S_SELECT_NOTB, top, nullptr, origin, nullptr);
     });
     CHECK_THAT(fixture::refusal(*shards.store, path), Contains("other elements than a regular hyperslab's"));
   }

@@ -24,7 +24,7 @@ FileRoom make(Store& store, const std::filesystem::path& path, char fill, const 
   const FileRoom room = store.create(path, spec);
   const PosixFile file = PosixFile::open_for_writing(path);
   for (std::size_t i = 0; i < 3; ++i) {
-    const std::string data(volume(spec.arrays[i].shape), fill);
+    const std::string data(numel(spec.arrays[i].shape), fill);
     file.write(room.data[i].offset(), std::as_bytes(std::span(data)));
   }
   return room;
@@ -105,7 +105,7 @@ TEST_CASE("Files of very many datasets share one schema, too") {
   FileSpec spec;
   {
     const hdf5::Lock lock;
-    const Attribute long_one{"a", {fixture::dtype(fixture::text_type(3500).get()), Extents{}, std::string(3500, 'x')}};
+    const Attribute long_one{"a", {fixture::dtype(fixture::text_type(3500).get()), Shape{}, std::string(3500, 'x')}};
     for (int i = 0; i < 5000; ++i) {  // together 17 MB of metadata
       spec.arrays.push_back(array(std::to_string(i), H5T_STD_I8LE, {1}));
       spec.arrays.back().attributes = {long_one};

@@ -40,7 +40,7 @@ std::string written_again(const fs::path& file, std::uint64_t slice) {
   CHECK(store->losses(spec).empty());
   const NewFile form = mindspore::form_of(spec, slice);
   std::string again(form.room.bytes, '\0');
-  for (const auto& piece : form.passages) again.replace(piece.offset, piece.bytes.size(), piece.bytes);
+  for (const auto& piece : form.segments) again.replace(piece.offset, piece.bytes.size(), piece.bytes);
   const auto source = store->open(file, catalog);
   for (std::size_t i = 0; i < spec.arrays.size(); ++i) {
     if (spec.arrays[i].verbatim) continue;
@@ -129,10 +129,10 @@ TEST_CASE("Texts, scalars of both spellings, and tensors without elements are to
                                             record("old", tensor({2}, "Uint16", "abcd")) +
                                             record("state", tensor({9, 9}, "random_op", "xyz")));
   const auto schema = schema_of(folder / "a.ckpt");
-  CHECK((*schema->arrays)[schema->find("none")].shape == Extents{0});
-  CHECK((*schema->arrays)[schema->find("packed")].shape == Extents{2, 3});
+  CHECK((*schema->arrays)[schema->find("none")].shape == Shape{0});
+  CHECK((*schema->arrays)[schema->find("packed")].shape == Shape{2, 3});
   CHECK((*schema->arrays)[schema->find("old")].dtype == number_type("u16"));
-  CHECK((*schema->arrays)[schema->find("state")].shape == Extents{3});
+  CHECK((*schema->arrays)[schema->find("state")].shape == Shape{3});
 }
 
 TEST_CASE("A text is written as it was read, in every plane of Unicode") {
@@ -221,7 +221,7 @@ TEST_CASE("A large tensor is written in slices, and a field in front tells what 
   const NewFile plain = mindspore::form_of(spec, 16);
   CHECK(plain.room.data[0].count() == 3);
   CHECK(plain.room.data[1].count() == 0);
-  CHECK(plain.passages.front().bytes.front() == '\x0a');
+  CHECK(plain.segments.front().bytes.front() == '\x0a');
   CHECK_FALSE(plain.room.is_in_order);
   spec.layout = "{}";
   const NewFile carrying = mindspore::form_of(spec, 16);

@@ -47,7 +47,7 @@ TEST_CASE("A safetensors file is read as its header says") {
   CHECK((*schema.arrays)[0].dtype == number_type("i64"));
   CHECK((*schema.arrays)[0].shape.empty());
   CHECK((*schema.arrays)[1].dtype == number_type("bf16"));
-  CHECK((*schema.arrays)[2].shape == Extents{0, 7});
+  CHECK((*schema.arrays)[2].shape == Shape{0, 7});
   CHECK(schema.datasets[2].storage == Storage::empty);
   REQUIRE(schema.attributes.size() == 1);
   CHECK(text_in(schema.attributes[0].value) == "pt");
@@ -88,7 +88,7 @@ TEST_CASE("A file whose header would be longer than itself is refused") {
 
 FileSpec spec() {
   FileSpec spec;
-  const auto add = [&](const char* name, const DType& dtype, const Extents& shape) {
+  const auto add = [&](const char* name, const DType& dtype, const Shape& shape) {
     FileSpec::Array array;
     array.name = name;
     array.dtype = dtype;

@@ -23,7 +23,7 @@ TEST_CASE("Tensors of a torch file are read by offset, views of one storage too"
     CHECK(file.schema().format == "torch");
     CHECK(file.dataset("whole").storage == Storage::raw);
     CHECK(file.array("whole").dtype == number_type("f32"));
-    CHECK(file.array("whole").shape == Extents{2, 2});
+    CHECK(file.array("whole").shape == Shape{2, 2});
     CHECK(file.data("whole") == abcd);
     CHECK(file.dataset("turned").storage == Storage::strided);
     CHECK(file.data("turned") == "aaaaccccbbbbdddd");
@@ -31,10 +31,10 @@ TEST_CASE("Tensors of a torch file are read by offset, views of one storage too"
     CHECK(file.dataset("tail").storage == Storage::raw);
     CHECK(file.data("tail") == "ccccdddd");
     CHECK(file.data("expanded") == "dddddddddddddddd");
-    CHECK(file.array("scalar").shape == Extents{});
+    CHECK(file.array("scalar").shape == Shape{});
     CHECK(file.data("scalar") == "bbbb");
     CHECK(file.dataset("empty").storage == Storage::empty);
-    CHECK(file.array("empty").shape == Extents{0, 7});
+    CHECK(file.array("empty").shape == Shape{0, 7});
   }
 }
 
@@ -81,14 +81,14 @@ TEST_CASE(
   CHECK(file.data("f8") == abcd.substr(1));
   REQUIRE(file.dataset("marked").attributes.size() == 1);
   CHECK(file.dataset("marked").attributes[0].name == "sequence_parallel");
-  CHECK(file.array("shard").shape == Extents{4});
-  CHECK(file.array("shard").global_shape == Extents{7});
+  CHECK(file.array("shard").shape == Shape{4});
+  CHECK(file.array("shard").global_shape == Shape{7});
   CHECK(file.data("shard") == abcd);
   CHECK(file.dataset("shard").piece == Piece{{}, {{"dp", 2, 1, 2}, {"tp", 1, 0, 0}}, {{1, 0}}});
-  CHECK(file.array("unknown").global_shape == Extents{7});
+  CHECK(file.array("unknown").global_shape == Shape{7});
   CHECK_FALSE(file.dataset("unknown").piece);
   CHECK_THAT(refused_tensor(shard_of(placed(object("Partial", "}")))), Contains("placement is Partial"));
-  CHECK(file.array("bare").shape == Extents{4});
+  CHECK(file.array("bare").shape == Shape{4});
 }
 
 TEST_CASE("A torch file's names are paths, and its other values attributes") {
@@ -119,7 +119,7 @@ TEST_CASE("A torch file's names are paths, and its other values attributes") {
   REQUIRE(groups.size() == 2);
   CHECK(groups[0].path == "optimizer/param_groups/0");
   CHECK(groups[0].attributes[0].value.dtype == number_type("f64"));
-  CHECK(extents_in(groups[0].attributes[1].value) == Extents{0, 1});
+  CHECK(shape_in(groups[0].attributes[1].value) == Shape{0, 1});
   CHECK(groups[1].path == "optimizer/state/0");
 }
 
@@ -140,8 +140,8 @@ TEST_CASE("Lists are one attribute, one for each item, or leaves, by what they h
   const auto& root = file.schema().attributes;
   REQUIRE(root.size() == 2);
   CHECK(root[0].name == "empty");
-  CHECK(root[0].value.shape == Extents{0});
-  CHECK(extents_in(root[1].value) == Extents{2, 3});
+  CHECK(root[0].value.shape == Shape{0});
+  CHECK(shape_in(root[1].value) == Shape{2, 3});
   REQUIRE(file.schema().groups.size() == 1);
   CHECK(file.schema().groups[0].path == "short");
   CHECK(file.schema().groups[0].attributes.size() == 2);

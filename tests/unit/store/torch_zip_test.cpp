@@ -98,7 +98,7 @@ TEST_CASE("An archive that is laid out is read again, with numbers of 64 bits wh
   const torch::ZipForm form = layout.take();
   const PosixFile file = PosixFile::create(folder / "a.zip");
   file.resize(form.bytes);
-  for (const Passage& passage : form.passages) file.write(passage.offset, std::as_bytes(std::span(passage.bytes)));
+  for (const FileSegment& segment : form.segments) file.write(segment.offset, std::as_bytes(std::span(segment.bytes)));
   const auto entries = torch::zip_directory(file, {0, form.bytes});
   REQUIRE(entries.size() == places.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -6,7 +6,7 @@
 namespace ckpt {
 namespace {
 
-Value fixed(ElementKind kind, std::uint64_t size, const Extents& shape, const std::string& bytes) {
+Value fixed(ElementKind kind, std::uint64_t size, const Shape& shape, const std::string& bytes) {
   return {{kind, ByteOrder::little, size, "string", "x"}, shape, bytes};
 }
 
@@ -22,7 +22,7 @@ TEST_CASE("Texts of a fixed size end at their first zero, or before the spaces a
 }
 
 TEST_CASE("A text that is none is empty") {
-  CHECK(text_in(Value{text_type(), Extents{}, std::string(8, '\xff')}) == "");
+  CHECK(text_in(Value{text_type(), Shape{}, std::string(8, '\xff')}) == "");
 }
 
 TEST_CASE("What is no single text is none") {
@@ -39,29 +39,29 @@ TEST_CASE("Damaged texts are an error") {
 }
 
 TEST_CASE("A list of integers comes back as extents") {
-  for (const Extents& extents : {Extents{}, Extents{0}, Extents{3, 1ULL << 62, 7}})
-    CHECK(extents_in(integers_value(extents)) == extents);
+  for (const Shape& extents : {Shape{}, Shape{0}, Shape{3, 1ULL << 62, 7}})
+    CHECK(shape_in(integers_value(extents)) == extents);
 }
 
 TEST_CASE("What is no list of extents is none") {
-  CHECK_FALSE(extents_in(text_value("3")));
-  CHECK_FALSE(extents_in(Value{*number_type("i8"), Extents{1}, "\xff"}));
-  CHECK_FALSE(extents_in(Value{*number_type("i64"), Extents{}, std::string(8, '\0')}));
-  CHECK_FALSE(extents_in(Value{*number_type("u64"), Extents{1}, std::string(8, '\xff')}));
-  CHECK_FALSE(extents_in(Value{*number_type("f32"), Extents{1}, std::string(4, '\0')}));
-  CHECK_FALSE(extents_in(Value{*number_type("i64"), Extents{2}, std::string(8, '\0')}));
+  CHECK_FALSE(shape_in(text_value("3")));
+  CHECK_FALSE(shape_in(Value{*number_type("i8"), Shape{1}, "\xff"}));
+  CHECK_FALSE(shape_in(Value{*number_type("i64"), Shape{}, std::string(8, '\0')}));
+  CHECK_FALSE(shape_in(Value{*number_type("u64"), Shape{1}, std::string(8, '\xff')}));
+  CHECK_FALSE(shape_in(Value{*number_type("f32"), Shape{1}, std::string(4, '\0')}));
+  CHECK_FALSE(shape_in(Value{*number_type("i64"), Shape{2}, std::string(8, '\0')}));
 }
 
 TEST_CASE("a list of whole numbers may be longer than a shape") {
-  const Value list{*number_type("i64"), Extents{40}, std::string(320, '\0')};
+  const Value list{*number_type("i64"), Shape{40}, std::string(320, '\0')};
   REQUIRE(whole_numbers_in(list));
   CHECK(*whole_numbers_in(list) == std::vector<std::uint64_t>(40));
-  CHECK_THROWS_AS(extents_in(list), Error);
+  CHECK_THROWS_AS(shape_in(list), Error);
 }
 
 TEST_CASE("Integers of every size and order are extents") {
-  CHECK(extents_in(Value{*number_type("u8"), Extents{2}, std::string("\1\xff", 2)}) == Extents{1, 255});
-  CHECK(extents_in(Value{*number_type("i32be"), Extents{1}, std::string("\0\0\1\0", 4)}) == Extents{256});
+  CHECK(shape_in(Value{*number_type("u8"), Shape{2}, std::string("\1\xff", 2)}) == Shape{1, 255});
+  CHECK(shape_in(Value{*number_type("i32be"), Shape{1}, std::string("\0\0\1\0", 4)}) == Shape{256});
 }
 
 }  // namespace

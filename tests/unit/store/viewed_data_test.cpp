@@ -23,7 +23,7 @@ class Numbered final : public SourceFile {
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
     reads.push_back(out.size());
   }
-  PartialSum sum_rest(const std::optional<Passage>&) override { return {}; }
+  PartialSum sum_rest(const std::optional<FileSegment>&) override { return {}; }
 
   std::byte at(std::uint64_t byte) const { return bytes_[byte]; }
   std::vector<std::uint64_t> reads;
@@ -32,7 +32,7 @@ class Numbered final : public SourceFile {
   Bytes bytes_;
 };
 
-Hyperslab box(const Extents& shape, const Box& part) {
+Hyperslab box(const Shape& shape, const Box& part) {
   Hyperslab made{shape, {}};
   for (std::size_t d = 0; d < shape.size(); ++d) made.stripes.push_back({part.lo[d], 1, 1, part[d].size()});
   return made;
@@ -43,14 +43,14 @@ TEST_CASE("what a view shows of another dataset comes in its order, to its place
                              View{0, "w", {{6, 9}, {{0, 2, 3, 1}, {1, 4, 2, 3}}}, {{18}, {{0, 1, 1, 18}}}},
                              View{0, "w", {{18}, {{0, 1, 1, 18}}}, {{5, 9}, {{1, 2, 2, 1}, {0, 1, 1, 9}}}});
   const std::uint64_t element = GENERATE(1U, 4U, 12U);
-  Numbered source(volume(view.theirs.shape) * element);
-  const std::uint64_t all = volume(view.ours.shape);
+  Numbered source(numel(view.theirs.shape) * element);
+  const std::uint64_t all = numel(view.ours.shape);
   const HyperslabRuns ours(view.ours);
   const HyperslabRuns theirs(view.theirs);
   for (std::uint64_t lo = 0; lo < all; ++lo)
     for (std::uint64_t hi = lo + 1; hi <= all; ++hi) {
       Bytes expected((hi - lo) * element, std::byte{0});
-      for (std::uint64_t i = 0; i < volume(view.ours); ++i) {
+      for (std::uint64_t i = 0; i < numel(view.ours); ++i) {
         const std::uint64_t to = ours.from(i).element;
         if (to < lo || to >= hi) continue;
         for (std::uint64_t byte = 0; byte < element; ++byte)
@@ -63,7 +63,7 @@ TEST_CASE("what a view shows of another dataset comes in its order, to its place
 }
 
 TEST_CASE("a shard of columns is read by its own rows, many at a time") {
-  const Extents shape{1000, 64};
+  const Shape shape{1000, 64};
   const View view{0, "w", whole_hyperslab({1000, 8}), box(shape, {{0, 8}, {1000, 16}})};
   Numbered source(1000 * 8 * 4);
   Bytes out(1000 * 64 * 4);

@@ -9,7 +9,7 @@
 #include "refused.hpp"
 #include "store/paddle/text_input.hpp"
 #include "tables/paddle/line_sums.hpp"
-#include "tables/paddle/text_left.hpp"
+#include "tables/paddle/resumable_text.hpp"
 #include "temporary_directory.hpp"
 
 using namespace ckpt;
@@ -137,7 +137,7 @@ TEST_CASE("a group goes on from every point that it told of, to the same bytes")
     for (const GroupProgress& progress : told) {
       GroupProgress begun{progress.sources, {}};
       for (std::size_t i = 0; i < move.targets.size(); ++i) {
-        const auto left = text_left(move.targets[i], progress.written[i].bytes);
+        const auto left = resumable_text(move.targets[i], progress.written[i].bytes);
         REQUIRE(left);
         CHECK(left->content == progress.written[i].content);
         CHECK(left->lines == progress.written[i].lines);
@@ -163,23 +163,23 @@ TEST_CASE("what is left of a text counts only up to a line's end, and of a compr
   std::ofstream(file) << "1 2\n3 4\n5";
   PartialSum lines;
   add_lines("1 2\n3 4\n", lines);
-  const auto left = text_left(file, 8);
+  const auto left = resumable_text(file, 8);
   REQUIRE(left);
   CHECK(left->lines == lines);
   CHECK(left->bytes == 8);
-  CHECK_FALSE(text_left(file, 9));
-  CHECK_FALSE(text_left(file, 10));
-  CHECK_FALSE(text_left(directory / "none", 0));
+  CHECK_FALSE(resumable_text(file, 9));
+  CHECK_FALSE(resumable_text(file, 10));
+  CHECK_FALSE(resumable_text(directory / "none", 0));
   const auto packed = directory / "a.gz";
   TextOutput out(packed, 100);
   out.append("1 2\n");
   out.append("3 4\n");
   CHECK_FALSE(out.so_far());
   const WrittenText written = out.finish(false);
-  CHECK(text_left(packed, written.bytes)->lines == lines);
-  CHECK_FALSE(text_left(packed, written.bytes - 1));
+  CHECK(resumable_text(packed, written.bytes)->lines == lines);
+  CHECK_FALSE(resumable_text(packed, written.bytes - 1));
   std::ofstream(packed, std::ios::app) << "x";
-  CHECK_FALSE(text_left(packed, written.bytes + 1));
+  CHECK_FALSE(resumable_text(packed, written.bytes + 1));
 }
 
 TEST_CASE("small keys that follow one another are compared as fast as others") {

@@ -38,7 +38,7 @@ TEST_CASE("10^11 rows on a thousand servers are planned in bounded memory, evenl
   const StoredTable table = large_table();
   REQUIRE(table.total_rows() == rows_of_all);
   const Checkpoint checkpoint = checkpoint_of_servers();
-  const CensusMeans means{512ULL << 20, 2};
+  const CensusContext context{512ULL << 20, 2};
   const RowGroups to(KeyPlace({place_step::Mod{1024}, place_step::Blocks{Uneven::ceil}}, servers), RowOrder::source);
   std::uint64_t next = 0;
   std::uint64_t rows = 0;
@@ -47,13 +47,13 @@ TEST_CASE("10^11 rows on a thousand servers are planned in bounded memory, evenl
   std::vector<TableCensus> counted;
   for (int process = 0; process < process_count; ++process) {
     const Played played(process, process_count);
-    const TableShare share = share_table(table, checkpoint, to.count(), means, played);
+    const TableShare share = share_table(table, checkpoint, to.count(), context, played);
     std::uint64_t own = 0;
     for (const std::uint64_t number : share.own) {
       if (number != next++) FAIL("batch " << number << " of process " << process << ", expected " << next - 1);
       const Interval batch = share.batches[number].rows;
       own += batch.size();
-      if (batch.size() * table.row_bytes() * 4 * means.threads > means.memory_bytes)
+      if (batch.size() * table.row_bytes() * 4 * context.threads > context.memory_bytes)
         FAIL("a batch of " << batch.size() << " rows");
     }
     if (process == process_count - 1) CHECK(next == share.batches.count());
@@ -61,7 +61,7 @@ TEST_CASE("10^11 rows on a thousand servers are planned in bounded memory, evenl
     least = std::min(least, own);
     most = std::max(most, own);
     // What a process keeps of its batches: how many rows of each go to each server, and a bit for each row, if some go.
-    CHECK(share.own.size() * to.count() * sizeof(std::uint64_t) <= means.memory_bytes / 8);
+    CHECK(share.own.size() * to.count() * sizeof(std::uint64_t) <= context.memory_bytes / 8);
   }
   CHECK(rows == rows_of_all);
   CHECK(most - least < most / 100);

@@ -12,11 +12,11 @@ using namespace ckpt;
 namespace {
 
 /// Row-major numbers of a box's elements within a tensor of this shape, in the box's own order.
-std::vector<std::uint64_t> elements(const Box& box, const Extents& shape) {
-  const Extents extents = box.shape();
-  const Extents strides = row_major_strides(shape);
+std::vector<std::uint64_t> elements(const Box& box, const Shape& shape) {
+  const Shape extents = box.shape();
+  const Shape strides = row_major_strides(shape);
   std::vector<std::uint64_t> numbers;
-  for (std::uint64_t i = 0; i < volume(extents); ++i) {
+  for (std::uint64_t i = 0; i < numel(extents); ++i) {
     std::uint64_t rest = i;
     std::uint64_t number = 0;
     for (std::size_t d = shape.size(); d-- > 0; rest /= extents[d])
@@ -51,7 +51,7 @@ TEST_CASE("boxes meet in every dimension or not at all") {
 
 TEST_CASE("a flat range is cut into the boxes that it is made of") {
   std::vector<std::string> boxes;
-  const auto cut = [&](const Extents& shape, Interval flat) {
+  const auto cut = [&](const Shape& shape, Interval flat) {
     boxes.clear();
     for_each_box(shape, flat, [&](const Box& box) { boxes.push_back(to_string(box)); });
     return boxes;
@@ -66,11 +66,11 @@ TEST_CASE("a flat range is cut into the boxes that it is made of") {
 }
 
 TEST_CASE("every flat range of a tensor: covered once, in order, by at most 2 rank - 1 boxes") {
-  const std::vector<Extents> shapes{{7},       {3, 4},    {1, 5},       {5, 1},         {2, 3, 4},
-                                    {3, 1, 3}, {1, 1, 1}, {2, 3, 2, 2}, {2, 1, 2, 1, 3}};
-  for (const Extents& shape : shapes)
-    for (std::uint64_t lo = 0; lo <= volume(shape); ++lo)
-      for (std::uint64_t hi = lo; hi <= volume(shape); ++hi) {
+  const std::vector<Shape> shapes{{7},       {3, 4},    {1, 5},       {5, 1},         {2, 3, 4},
+                                  {3, 1, 3}, {1, 1, 1}, {2, 3, 2, 2}, {2, 1, 2, 1, 3}};
+  for (const Shape& shape : shapes)
+    for (std::uint64_t lo = 0; lo <= numel(shape); ++lo)
+      for (std::uint64_t hi = lo; hi <= numel(shape); ++hi) {
         std::uint64_t next = lo;
         std::size_t boxes = 0;
         bool is_in_order = true;
@@ -98,17 +98,17 @@ TEST_CASE("a region of an array is told by the strides at which that lies elsewh
   const auto between = [&](std::uint64_t low, std::uint64_t high) { return low + engine() % (high - low + 1); };
   std::size_t found = 0;
   for (int i = 0; i < 3000; ++i) {
-    Extents shape;
-    Extents strides;
+    Shape shape;
+    Shape strides;
     for (std::uint64_t rank = between(1, 3); rank > 0; --rank) {
       shape.push_back(between(1, 6));
       strides.push_back(between(0, 40));
     }
-    const Extents row_major = row_major_strides(shape);
+    const Shape row_major = row_major_strides(shape);
     Region region{whole({between(1, 4), between(1, 4)}), 0, {between(0, 12), between(0, 12)}, engine() % 2 == 0};
     const std::uint64_t last = (region.box.hi[0] - 1) * region.strides[0] + (region.box.hi[1] - 1) * region.strides[1];
-    if (last >= volume(shape)) continue;
-    region.offset = between(0, volume(shape) - 1 - last);
+    if (last >= numel(shape)) continue;
+    region.offset = between(0, numel(shape) - 1 - last);
     const auto place = [&](std::uint64_t element) {  // of the array, by its own strides
       std::uint64_t at = 0;
       for (std::size_t k = 0; k < shape.size(); ++k) at += element / row_major[k] % shape[k] * strides[k];
@@ -128,17 +128,17 @@ TEST_CASE("a region of an array is told by the strides at which that lies elsewh
 }
 
 TEST_CASE("a region keeps to an array's dimensions, or is none of its strides") {
-  const Extents shape{4, 6};
-  const Extents transposed{1, 4};
+  const Shape shape{4, 6};
+  const Shape transposed{1, 4};
   const auto rows = restrided({{{0, 0}, {2, 6}}, 6, {6, 1}}, shape, transposed);  // rows 1 and 2
   REQUIRE(rows);
   CHECK(rows->offset == 1);
   CHECK(rows->strides == transposed);
   const auto cut = restrided({whole({4, 2, 3}), 0, {6, 3, 1}}, shape, transposed);  // columns in two halves
   REQUIRE(cut);
-  CHECK(cut->strides == Extents{1, 12, 4});
-  CHECK(restrided({whole({4}), 0, {7}}, shape, transposed)->strides == Extents{5});  // a diagonal
-  CHECK_FALSE(restrided({whole({24}), 0, {1}}, shape, transposed));                  // from row to row
+  CHECK(cut->strides == Shape{1, 12, 4});
+  CHECK(restrided({whole({4}), 0, {7}}, shape, transposed)->strides == Shape{5});  // a diagonal
+  CHECK_FALSE(restrided({whole({24}), 0, {1}}, shape, transposed));                // from row to row
   CHECK_FALSE(restrided({whole({3}), 4, {1}}, shape, transposed));
   CHECK(restrided({whole({2}), 4, {1}}, shape, transposed)->offset == 16);
 }

@@ -36,11 +36,11 @@ TEST_CASE("any cover by boxes, stored in any way, sums to the same") {
   std::mt19937_64 engine(7);
   const auto below = [&](std::uint64_t n) { return engine() % n; };
   for (int i = 0; i < 300; ++i) {
-    Extents shape;
+    Shape shape;
     for (std::uint64_t rank = below(5); rank > 0; --rank) shape.push_back(1 + below(rank > 2 ? 9 : 40));
     const std::uint64_t element = std::vector<std::uint64_t>{1, 2, 3, 4, 8, 12, 16}[below(7)];
-    const Bytes bytes = random_bytes(volume(shape) * element, engine());
-    const Extents strides = row_major_strides(shape);
+    const Bytes bytes = random_bytes(numel(shape) * element, engine());
+    const Shape strides = row_major_strides(shape);
     const PartialSum expected = sum_of(bytes, 0);
 
     // Cut along every dimension at random, each piece permuted into a buffer of its own.
@@ -63,7 +63,7 @@ TEST_CASE("any cover by boxes, stored in any way, sums to the same") {
       std::vector<std::size_t> order(shape.size());
       for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
       std::shuffle(order.begin(), order.end(), engine);
-      Extents stored(shape.size());
+      Shape stored(shape.size());
       std::uint64_t size = 1;
       for (const std::size_t d : order) {
         stored[d] = size;

@@ -10,9 +10,9 @@ namespace {
 
 /// The elements of a hyperslab, one after the other.
 std::vector<std::uint64_t> elements_of(const Hyperslab& hyperslab) {
-  const Extents strides = row_major_strides(hyperslab.shape);
+  const Shape strides = row_major_strides(hyperslab.shape);
   std::vector<std::uint64_t> elements;
-  for (std::uint64_t element = 0; element < volume(hyperslab.shape); ++element) {
+  for (std::uint64_t element = 0; element < numel(hyperslab.shape); ++element) {
     bool is_in = true;
     for (std::size_t d = 0; d < strides.size(); ++d) {
       const auto& [start, stride, count, block] = hyperslab.stripes[d];
@@ -29,9 +29,9 @@ std::vector<std::uint64_t> elements_of(const Hyperslab& hyperslab) {
 
 /// Those of a region.
 std::vector<std::uint64_t> elements_of(const Region& region) {
-  const Extents size = region.box.shape();
+  const Shape size = region.box.shape();
   std::vector<std::uint64_t> elements;
-  for (std::uint64_t i = 0; i < volume(size); ++i) {
+  for (std::uint64_t i = 0; i < numel(size); ++i) {
     std::uint64_t rest = i;
     std::uint64_t element = region.offset;
     for (std::size_t d = size.size(); d-- > 0; rest /= size[d]) element += rest % size[d] * region.strides[d];
@@ -71,7 +71,7 @@ TEST_CASE("a hyperslab's runs are its elements in order") {
     const Hyperslab hyperslab = random.hyperslab();
     const auto elements = elements_of(hyperslab);
     REQUIRE(is_valid(hyperslab));
-    REQUIRE(volume(hyperslab) == elements.size());
+    REQUIRE(numel(hyperslab) == elements.size());
     const HyperslabRuns runs(hyperslab);
     CHECK(runs.count() == elements.size());
     CHECK(runs.end() == elements.back() + 1);
@@ -81,7 +81,7 @@ TEST_CASE("a hyperslab's runs are its elements in order") {
       REQUIRE(i + run.length <= elements.size());
       REQUIRE(elements[i + run.length - 1] == elements[i] + run.length - 1);
     }
-    for (std::uint64_t element = 0; element <= volume(hyperslab.shape); ++element) {
+    for (std::uint64_t element = 0; element <= numel(hyperslab.shape); ++element) {
       const auto before = std::count_if(elements.begin(), elements.end(), [&](auto e) { return e < element; });
       REQUIRE(runs.before(element) == static_cast<std::uint64_t>(before));
     }
@@ -105,7 +105,7 @@ TEST_CASE("a hyperslab that leaves its array, or has elements twice, is none") {
 }
 
 TEST_CASE("a region is a hyperslab where its elements are a regular set") {
-  const auto of = [](const Extents& size, std::uint64_t offset, const Extents& strides, const Extents& shape) {
+  const auto of = [](const Shape& size, std::uint64_t offset, const Shape& strides, const Shape& shape) {
     const Region region{whole(size), offset, strides};
     const auto hyperslab = hyperslab_of(region, shape);
     if (hyperslab) {

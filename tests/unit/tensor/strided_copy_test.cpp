@@ -21,9 +21,9 @@ Bytes numbered(std::uint64_t size) {
 
 /// A box in two arrays, and how large these must be (in elements).
 struct Pair {
-  Extents shape;
-  Extents source_strides;
-  Extents target_strides;
+  Shape shape;
+  Shape source_strides;
+  Shape target_strides;
   std::uint64_t source_size = 1;
   std::uint64_t target_size = 1;
 };
@@ -31,7 +31,7 @@ struct Pair {
 /// The copy element by element.
 Bytes naive(const Pair& pair, std::uint64_t element, const Bytes& source) {
   Bytes target(pair.target_size * element);
-  for (std::uint64_t i = 0; i < volume(pair.shape); ++i) {
+  for (std::uint64_t i = 0; i < numel(pair.shape); ++i) {
     std::uint64_t rest = i;
     std::uint64_t from = 0;
     std::uint64_t to = 0;
@@ -51,12 +51,12 @@ class Random {
   std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + engine_() % (high - low + 1); }
 
   /// Strides of an array that holds the box with its dimensions in any order and room around it.
-  Extents strides(const Extents& shape, std::uint64_t& size) {
+  Shape strides(const Shape& shape, std::uint64_t& size) {
     std::vector<std::size_t> order(shape.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (between(0, 1) == 0) std::shuffle(order.begin(), order.end(), engine_);
     const bool has_room = between(0, 2) == 0;
-    Extents strides(shape.size());
+    Shape strides(shape.size());
     size = 1;
     for (std::size_t i = order.size(); i-- > 0;) {
       strides[order[i]] = size;
@@ -82,7 +82,7 @@ void check(const Pair& pair, std::uint64_t element) {
   const Bytes expected = naive(pair, element, source);
   const StridedCopy copy = strided_copy(pair.shape, pair.source_strides, pair.target_strides, element);
   CAPTURE(to_string(pair.shape), to_string(pair.source_strides), to_string(pair.target_strides), element);
-  CHECK(copy.bytes() == volume(pair.shape) * element);
+  CHECK(copy.bytes() == numel(pair.shape) * element);
   Bytes target(expected.size());
   run(copy, source.data(), target.data());
   CHECK((target == expected));
@@ -117,7 +117,7 @@ TEST_CASE("large planes, transposed, go in tiles") {
 }
 
 TEST_CASE("32 dimensions") {
-  Pair pair{Extents(max_rank, 1), Extents(max_rank), Extents(max_rank), 1, 1};
+  Pair pair{Shape(max_rank, 1), Shape(max_rank), Shape(max_rank), 1, 1};
   for (const std::size_t d : {0U, 3U, 7U, 12U, 18U, 25U, 31U}) pair.shape[d] = 2;
   for (std::size_t d = max_rank; d-- > 0;) {
     pair.source_strides[d] = pair.source_size;
@@ -128,7 +128,7 @@ TEST_CASE("32 dimensions") {
     pair.target_size *= pair.shape[d];
   }
   check(pair, 3);
-  Pair deep{Extents(max_rank, 1), Extents(max_rank), Extents(max_rank), 1, 1};
+  Pair deep{Shape(max_rank, 1), Shape(max_rank), Shape(max_rank), 1, 1};
   deep.shape[31] = 5;
   check(deep, 2);  // strides 0 of dimensions of one element do not matter
 }

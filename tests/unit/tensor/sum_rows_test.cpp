@@ -130,10 +130,10 @@ TEST_CASE("not a byte beside the rows is touched") {
 TEST_CASE("copying and summing at once is copying and summing") {
   Random random(12);
   for (int i = 0; i < 300; ++i) {
-    Extents shape;
+    Shape shape;
     for (std::uint64_t rank = random.below(5); rank > 0; --rank) shape.push_back(1 + random.below(rank > 2 ? 5 : 40));
     const std::uint64_t element = std::vector<std::uint64_t>{1, 2, 4, 8, 12, 64}[random.below(6)];
-    Extents tensor;  // the box lies somewhere in it
+    Shape tensor;  // the box lies somewhere in it
     Box box = whole(shape);
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const std::uint64_t lo = random.below(4);
@@ -145,7 +145,7 @@ TEST_CASE("copying and summing at once is copying and summing") {
       for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
       for (std::size_t d = order.size(); d > 1; --d)
         if (random.below(3) == 0) std::swap(order[d - 1], order[random.below(d)]);
-      Extents strides(shape.size());
+      Shape strides(shape.size());
       std::uint64_t next = 1;
       for (std::size_t d = order.size(); d-- > 0;) {
         strides[order[d]] = next;
@@ -154,9 +154,9 @@ TEST_CASE("copying and summing at once is copying and summing") {
       return strides;
     };
     const Region region{box, 0, permuted()};
-    const Extents target_strides = permuted();
-    const Extents tensor_strides = row_major_strides(tensor);
-    const Bytes source = random.bytes(volume(shape) * element);
+    const Shape target_strides = permuted();
+    const Shape tensor_strides = row_major_strides(tensor);
+    const Bytes source = random.bytes(numel(shape) * element);
     Bytes expected(source.size());
     run(strided_copy(shape, region.strides, target_strides, element), source.data(), expected.data());
     Bytes target(source.size());

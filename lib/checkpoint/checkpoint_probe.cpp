@@ -1,0 +1,171 @@
+#include "checkpoint/checkpoint_probe.hpp"
+
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "base/wire.hpp"
+#include "checkpoint/directory_hints.hpp"
+#include "checkpoint/file_views.hpp"
+#include "checkpoint/indexed_files.hpp"
+#include "checkpoint/read_manifest.hpp"
+#include "frameworks/describe.hpp"
+#include "frameworks/flat_parameters.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// A Described, as one process sends it to the others: layouts as JSON, files apart from their catalogs.
+struct DescriptionMessage {
+  std::string layout;
+  std::string elsewhere;
+  std::string origin;
+  std::vector<std::pair<std::string, std::string>> files;  ///< names and paths
+  std::string catalogs;
+  std::vector<std::string> left_out;
+  std::vector<Sidecar> sidecars;
+  std::map<std::string, std::string> masters;
+  bool completes_given = false;
+};
+
+std::string message_of(const DirectoryDescription& described) {
+  const auto& [layout, elsewhere, files, left_out, sidecars, masters, completes_given] = described;
+  std::vector<std::pair<std::string, std::string>> names;
+  std::vector<FileCatalog> catalogs;
+  for (const DescribedFile& file : files) {
+    names.emplace_back(file.name, file.path);
+    catalogs.push_back(file.catalog);
+  }
+  return wire::packed(to_json(layout), to_json(elsewhere), layout.origin, names, encode(catalogs), left_out, sidecars,
+                      masters, completes_given);
+}
+
+DirectoryDescription described_in(const std::string& bytes) {
+  auto message = wire::unpacked<DescriptionMessage>(bytes);
+  DirectoryDescription described{parse_layout(message.layout, message.origin),
+                                 parse_layout(message.elsewhere, message.origin),
+                                 {},
+                                 std::move(message.left_out),
+                                 std::move(message.sidecars),
+                                 std::move(message.masters),
+                                 message.completes_given};
+  std::vector<FileCatalog> catalogs = decode_catalogs({message.catalogs});
+  for (std::size_t i = 0; i < catalogs.size(); ++i)
+    described.files.push_back({message.files.at(i).first, message.files.at(i).second, std::move(catalogs[i])});
+  return described;
+}
+
+/// The directory's own metadata, read by the first process that sees it. If a layout is known, takes only the parts
+/// that reading the files requires, and those that complete the given layout.
+std::optional<DirectoryDescription> describe_together(const std::filesystem::path& directory, const Layout* given,
+                                                      bool has_layout, SourceStore& store, Communicator& processes) {
+  std::optional<SelfDescribed> found;
+  bool is_for_given = false;
+  agree(processes, [&] {
+    found = SelfDescribed::find(directory);
+    is_for_given = found && given != nullptr && found->completes(*given);
+  });
+  const bool is_seen = found && (!has_layout || is_for_given || !found->has_plain_files());
+  const auto size = static_cast<std::uint64_t>(processes.size());
+  const auto rank = static_cast<std::uint64_t>(processes.rank());
+  const std::uint64_t before_end = processes.maximum(is_seen ? size - rank : 0);
+  if (before_end == 0) return std::nullopt;
+  const std::uint64_t reader = size - before_end;
+  std::optional<DirectoryDescription> described;
+  std::string message;
+  agree(processes, [&] {
+    if (rank != reader) return;
+    described = is_for_given ? found->complete(*given, store) : found->describe(store);
+    if (size > 1) message = message_of(*described);
+  });
+  if (size > 1) message = processes.broadcast(message, static_cast<int>(reader));
+  agree(processes, [&] {
+    if (rank != reader) described = described_in(message);
+  });
+  if (!described->left_out.empty())
+    log::warn("{}: left out, as they are neither tensors nor numbers nor texts: {}", directory.string(),
+              join(described->left_out));
+  return described;
+}
+
+}  // namespace
+
+std::optional<Layout> manifest_layout(const std::filesystem::path& directory, std::optional<Error>& damaged,
+                                      Communicator& processes) {
+  std::string text;
+  agree(processes, [&] {
+    try {
+      text = carried_layout(directory).value_or("");
+    } catch (const Error& error) {
+      damaged = error;
+    }
+  });
+  const auto texts = processes.all_gather(text);
+  std::optional<Layout> layout;
+  agree(processes, [&] {
+    const std::string what = "the layout that " + directory.string() + " carries";
+    if (const std::string carried = agreed_text(texts, what); !carried.empty()) layout = parse_layout(carried, what);
+  });
+  return layout;
+}
+
+bool is_single_file(const std::filesystem::path& path, SourceStore& store, Communicator& processes) {
+  std::optional<FileStatus> status;
+  agree(processes, [&] { status = store.look_at(path); });
+  const bool is_anywhere = processes.maximum(status ? 1 : 0) != 0;
+  agree(processes, [&] {
+    if (!is_anywhere) throw not_found_error(path, "a checkpoint");
+  });
+  return processes.maximum(status && !status->is_directory ? 1 : 0) != 0;
+}
+
+void let_show_neighbours(const std::filesystem::path& path, bool is_single_file, SourceStore& store) {
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  if (!is_single_file && !error) let_show(store, real.parent_path());
+}
+
+CheckpointProbe probe(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {
+  CheckpointProbe seen;
+  seen.path = place.path;
+  seen.is_single_file = is_single_file(place.path, store, processes);
+  let_show_neighbours(seen.path, seen.is_single_file, store);
+  seen.layout = place.layout;
+  seen.threads = place.threads;
+  if (!seen.is_single_file) {
+    if (!seen.layout) seen.layout = manifest_layout(place.path, seen.damaged_manifest, processes);
+    const Layout* const given = place.layout ? &*place.layout : nullptr;
+    auto described = describe_together(place.path, given, seen.layout.has_value(), store, processes);
+    if (described) {
+      for (DescribedFile& file : described->files)
+        seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
+      seen.is_completed = described->completes_given;
+      if (!seen.layout || seen.is_completed) seen.layout = std::move(described->layout);
+      seen.sidecars = std::move(described->sidecars);
+      seen.masters = std::move(described->masters);
+      if (given == nullptr)
+        for (auto& [name, file] : seen.known) refuse_flat_parameters(*file.catalog, &*seen.layout);
+      if (!place.layout || seen.is_completed) seen.elsewhere = std::move(described->elsewhere);
+    }
+  }
+  if (seen.layout) return seen;
+  const auto index = find_index(place.path, seen.is_single_file, processes);
+  if (!index) return seen;
+  WeightMap map;
+  agree(processes, [&] { map = weight_map_of(*index); });
+  if (map.file_of.empty()) {
+    seen.no_index = no_weight_map(index->path);
+    agree(processes, [&] {
+      if (seen.is_single_file) throw Error(*seen.no_index);
+    });
+    return seen;
+  }
+  CheckpointProbe indexed = probe_indexed(index->path, map, store, processes);
+  indexed.damaged_manifest = std::move(seen.damaged_manifest);
+  return indexed;
+}
+
+}  // namespace ckpt

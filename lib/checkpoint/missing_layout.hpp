@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "checkpoint/found_files.hpp"
+#include "checkpoint/reference_json.hpp"
+#include "store/store.hpp"
+
+namespace ckpt {
+
+/// Whether a file's name is one that transformers and accelerate give what a trainer keeps beside the model: its
+/// optimizer, random numbers, arguments.
+bool is_state_of_trainer(const std::string& name);
+
+/// Whether a layout is that of a merged file: one card with one file.
+bool is_of_one_file(const Layout& layout);
+
+/// The file of a directory without a layout that is the whole checkpoint by itself: the only one there (wherever it
+/// lies, if it says that it was merged), or the one with a name that frameworks give whole models (of model.safetensors
+/// and pytorch_model.bin the first, as they do), where all such names are one model's. Tells what it passes over.
+/// Throws input where a file like it stands for data that is elsewhere (a Git LFS pointer), or the directory names a
+/// checkpoint that is not there.
+std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store);
+
+/// A model in several files without an index, where their names say that they are all of them ("-00001-of-00002") and
+/// no tensor is in two of them: what the index would say.
+std::optional<WeightMap> numbered_parts(const FoundFiles& found);
+
+/// The error of files whose names say of how many ranks they are ("world_size_4"), where some ranks' are missing.
+std::optional<Error> missing_by_count(const FoundFiles& found);
+
+/// The error of files that cannot be one checkpoint's: those of several, a directory above them, files that are
+/// missing.
+std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore& store);
+
+/// The error of files that do not say how they are cut: by what they are, the one thing to do. `otherwise`: what is
+/// said of files that look like those of all ranks.
+Error missing_layout_error(const FoundFiles& found, SourceStore& store, const Error::Text& otherwise);
+
+}  // namespace ckpt

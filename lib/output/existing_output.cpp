@@ -1,0 +1,220 @@
+#include "output/existing_output.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "checkpoint/manifest.hpp"
+#include "checkpoint/reference_json.hpp"
+#include "io/small_text.hpp"
+#include "layout/language/parse_json.hpp"
+#include "layout/names/model_files.hpp"
+#include "layout/tables/paddle_tables.hpp"
+#include "output/sidecars.hpp"
+#include "store/stores.hpp"
+
+namespace ckpt {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t enough_foreign = 4;  // to be named
+constexpr std::uint64_t most_index_bytes = 256ULL << 20;
+
+std::string kind_of(const fs::path& path, fs::file_type type) {
+  std::error_code error;
+  switch (type) {
+    case fs::file_type::symlink:
+      return "a symbolic link to " + fs::read_symlink(path, error).string();
+    case fs::file_type::fifo:
+      return "a FIFO";
+    case fs::file_type::socket:
+      return "a socket";
+    case fs::file_type::block:
+    case fs::file_type::character:
+      return "a device";
+    case fs::file_type::directory:
+      return "a directory";
+    default:
+      return "";
+  }
+}
+
+void add_names(const Layout& layout, std::set<std::string>& names) {
+  for (std::string& name : file_names(layout)) names.insert(std::move(name));
+  for (std::string& name : sidecar_names(layout)) names.insert(std::move(name));
+}
+
+/// The layout that a JSON file holds under `key`, if these programs wrote it (it has `mark`).
+std::optional<Layout> layout_in(const fs::path& file, const char* mark, const char* key) {
+  std::error_code error;
+  if (fs::symlink_status(file, error).type() != fs::file_type::regular) return std::nullopt;
+  try {
+    // Skips the parameters: there may be very many, and they do not matter.
+    const auto json = parsing::parse_json(small_text(file, most_manifest_bytes, "a manifest"), file.string(),
+                                          "parameters", [](const std::string&, const nlohmann::json&) {});
+    if (!json.is_object() || !json.contains(mark) || !json.contains(key)) return std::nullopt;
+    return parse_layout(json[key].dump(), file.string());
+  } catch (const Error&) {
+    return std::nullopt;  // damaged, or not ours
+  }
+}
+
+/// Whether a file itself says that these programs wrote it.
+bool carries_layout(const fs::path& file, Store& store) {
+  try {
+    return store.recognises(file) && !store.catalog(file).schema->layout.empty();
+  } catch (const Error&) {
+    return false;  // it cannot be read
+  }
+}
+
+/// Whether a file is an index of these files: by its name if a format has one of that name, else by its content.
+bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
+  for (const Format& format : formats())
+    if (!format.index_name.empty() && file.filename() == format.index_name)
+      return std::any_of(names.begin(), names.end(),
+                         [&](const std::string& name) { return name.ends_with(format.ending); });
+  if (names.empty() || !file.native().ends_with(".index.json")) return false;
+  try {
+    const auto reference = parse_reference(small_text(file, most_index_bytes, "an index"), file.string());
+    const auto* const index = std::get_if<WeightMap>(&reference);
+    return index != nullptr && std::all_of(index->file_of.begin(), index->file_of.end(),
+                                           [&](const auto& entry) { return names.contains(entry.second); });
+  } catch (const Error&) {
+    return false;  // not ours
+  }
+}
+
+bool is_journal_file(const std::string& name) {
+  return name == job_name || name == job_draft_name || name.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// Visits everything below a directory without following links. `is_own` judges regular files.
+template <class IsOwn>
+void walk(const fs::path& place, ExistingOutput& found, const IsOwn& is_own) {
+  std::error_code error;
+  found.directories.push_back(place);
+  for (auto at = fs::recursive_directory_iterator(place, error); !error && at != fs::end(at); at.increment(error)) {
+    const auto type = at->symlink_status(error).type();
+    if (error) break;
+    const std::string name = at->path().lexically_relative(place).string();
+    if (type == fs::file_type::directory) {
+      found.directories.push_back(at->path());
+    } else if (type == fs::file_type::regular && is_own(name, at->path())) {
+      found.files.push_back(at->path());
+    } else {
+      const std::string kind = kind_of(at->path(), type);
+      found.foreign.push_back(kind.empty() ? name : name + " (" + kind + ")");
+      if (found.foreign.size() > enough_foreign) return;
+    }
+  }
+  if (error) throw system_error(place.string(), "cannot be looked through", error.value());
+}
+
+}  // namespace
+
+void ExistingOutput::check_own(const fs::path& place, const std::string& remedy) const {
+  if (foreign.empty()) return;
+  throw Error(Kind::io, place.string(),
+              {"there is what no job of these programs wrote: " + join(foreign, enough_foreign),
+               "a checkpoint, which alone is replaced or cleared", remedy});
+}
+
+void ExistingOutput::remove() const {
+  const auto remove_one = [](const fs::path& path) {
+    std::error_code error;
+    fs::remove(path, error);
+    if (error && error != std::errc::directory_not_empty)
+      throw system_error(path.string(), "cannot be removed", error.value());
+  };
+  std::for_each(files.begin(), files.end(), remove_one);
+  std::for_each(directories.rbegin(), directories.rend(), remove_one);
+}
+
+Inspection::Inspection(const Layout& target, bool is_single_file, const std::vector<std::string>& sidecars,
+                       Store& store)
+    : is_single_file_(is_single_file), store_(store) {
+  if (is_single_file) return;
+  names_ = file_names(target);
+  names_.insert(names_.end(), sidecars.begin(), sidecars.end());
+}
+
+/// Whether a file is of the kind that is to be written, or has nothing to lose.
+bool Inspection::is_own_file(const fs::path& file) const {
+  std::error_code error;
+  return fs::file_size(file, error) == 0 || store_.recognises(file) ||
+         (store_.index() != nullptr && file.filename() == store_.index()->name() && store_.index()->recognises(file));
+}
+
+ExistingOutput Inspection::output(const fs::path& place) const {
+  ExistingOutput found;
+  look(place, false, found);
+  return found;
+}
+
+ExistingOutput Inspection::partial(const OutputPlaces& places) const {
+  ExistingOutput found;
+  look(places.partial, true, found);
+  std::error_code error;
+  if (is_there(places.journal)) {
+    if (fs::symlink_status(places.journal, error).type() == fs::file_type::directory)
+      walk(places.journal, found, [](const std::string& name, const fs::path&) { return is_journal_file(name); });
+    else
+      found.foreign.push_back(places.journal.filename().string());
+  }
+  return found;
+}
+
+void Inspection::look(const fs::path& place, bool is_partial, ExistingOutput& found) const {
+  std::error_code error;
+  const auto type = fs::symlink_status(place, error).type();
+  if (type == fs::file_type::not_found) return;
+  if (type == fs::file_type::directory) return look_into(place, is_partial, found);
+  bool is_own = false;
+  if (type == fs::file_type::regular) {
+    // A killed job may leave a file that is not yet of its kind: its journal says whose it is.
+    is_own = is_single_file_ || is_partial
+                 ? is_own_file(place) || (is_partial && is_there(place.string() + journal_name))
+                 : carries_layout(place, store_);
+  }
+  if (is_own) {
+    found.files.push_back(place);
+  } else {
+    const std::string kind = kind_of(place, type);
+    found.foreign.push_back(kind.empty() ? "a file of another kind" : kind);
+  }
+}
+
+void Inspection::look_into(const fs::path& place, bool is_partial, ExistingOutput& found) const {
+  std::set<std::string> written;  // by these programs, as a manifest or journal says
+  const auto manifest = layout_in(place / manifest_name, "ckpt_manifest", "layout");
+  if (manifest) add_names(*manifest, written);
+  const fs::path journal = place / journal_name;
+  if (is_partial)
+    if (const auto job = layout_in(journal / job_name, "ckpt_journal", "to")) {
+      add_names(*job, written);
+      written.insert(model_index_name(fs::path(*written.begin()).extension().native()));  // perhaps half of it
+    }
+  if (!is_partial && is_single_file_ && !manifest) {
+    found.foreign.emplace_back("a directory");
+    return;
+  }
+  const bool is_marked = is_partial && is_there(journal);
+  const std::set<std::string> wanted(names_.begin(), names_.end());
+  walk(place, found, [&](const std::string& name, const fs::path& file) {
+    if (name == manifest_name) return manifest.has_value() || is_marked;
+    if (written.contains(name) || is_index_of(file, written)) return true;
+    if (wanted.contains(name)) return is_marked || is_own_file(file);
+    const fs::path relative(name);
+    return is_marked && relative.parent_path() == journal_name && is_journal_file(relative.filename().string());
+  });
+}
+
+}  // namespace ckpt
