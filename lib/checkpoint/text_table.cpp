@@ -39,13 +39,13 @@ FileCatalog::Version version_of(const std::filesystem::path& file) {
 }
 
 std::filesystem::path directory_of(const Layout& layout, std::size_t entry, const std::filesystem::path& checkpoint) {
-  return checkpoint / layout.tables[entry].text.value().directory;
+  return checkpoint / layout.tables[entry].text->directory;
 }
 
 /// The table without its files.
 TextTable text_table(const Layout& layout, std::size_t entry) {
   const KeyedTable& said = layout.tables[entry];
-  return {said.name.text(), entry, RowFields(said.text.value().accessor), {}, {}};
+  return {said.name.text(), entry, RowFields(said.text->accessor), {}, {}};
 }
 
 TextTable find_text_table(const Layout& layout, std::size_t entry, const std::filesystem::path& checkpoint) {

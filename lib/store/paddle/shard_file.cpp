@@ -25,12 +25,6 @@ constexpr std::size_t most_resting = 64;  // for all files together: 170 KiB eac
 constexpr std::uint64_t rows_between_marks = 4096;
 constexpr std::string_view value_ending = "/value";
 
-/// The place in the file where a row's line begins.
-struct ReadingMark {
-  std::uint64_t row = 0;
-  std::uint64_t byte = 0;
-};
-
 /// Which lines are rows of a table, and which part of them belongs to a dataset.
 struct RowPart {
   std::size_t table = 0;      // index in the file: 0, which has a row for every line, or a table of tails
@@ -40,21 +34,27 @@ struct RowPart {
   bool is_keys = false;
 };
 
+}  // namespace
+
+/// The place in the file where a row's line begins.
+struct ShardMark {
+  std::uint64_t row = 0;
+  std::uint64_t byte = 0;
+};
+
 /// A sequential read of a table's rows, which can be resumed.
-struct Reading {
-  ReadingMark at;
+struct ShardRead {
+  ShardMark at;
   std::unique_ptr<TextStream> stream;
   std::string text;  // text to be read before the stream's next piece
 };
-
-}  // namespace
 
 /// If there are too many, the one that has been paused longest is dropped: batches are read roughly in the files'
 /// order, and a thread that has moved on does not return.
 class PausedReads {
  public:
   /// Takes the most advanced read that has not passed the row.
-  std::optional<Reading> take(const SourceFile& file, std::size_t table, std::uint64_t row) {
+  std::optional<ShardRead> take(const SourceFile& file, std::size_t table, std::uint64_t row) {
     const std::lock_guard lock(mutex_);
     auto best = paused_.end();
     for (auto each = paused_.begin(); each != paused_.end(); ++each)
@@ -62,12 +62,12 @@ class PausedReads {
           (best == paused_.end() || each->reading.at.row > best->reading.at.row))
         best = each;
     if (best == paused_.end()) return std::nullopt;
-    Reading reading = std::move(best->reading);
+    ShardRead reading = std::move(best->reading);
     paused_.erase(best);
     return reading;
   }
 
-  void keep(const SourceFile& file, std::size_t table, Reading reading) {
+  void keep(const SourceFile& file, std::size_t table, ShardRead reading) {
     const std::lock_guard lock(mutex_);
     const auto is_same = [&](const PausedRead& each) { return is_of(each, file, table); };
     if (std::count_if(paused_.begin(), paused_.end(), is_same) == most_rests)
@@ -86,7 +86,7 @@ class PausedReads {
   struct PausedRead {
     const SourceFile* file;
     std::size_t table;
-    Reading reading;
+    ShardRead reading;
   };
 
   static bool is_of(const PausedRead& rest, const SourceFile& file, std::size_t table) {
@@ -113,7 +113,7 @@ class ShardFile final : public SourceFile {
       if (array.name.ends_with(value_ending))
         tables.push_back(array.name.str().substr(0, array.name.size() - value_ending.size()));
     std::sort(tables.begin(), tables.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    marks_.assign(tables.size(), {ReadingMark{}});
+    marks_.assign(tables.size(), {ShardMark{}});
     for (const std::string& table : tables)
       rows_.push_back(arrays[schema_->find(table + std::string(value_ending))].shape[0]);
     const auto numbers_of = [&](const std::string& table) {
@@ -140,8 +140,8 @@ class ShardFile final : public SourceFile {
     if (out.empty()) return;
     const RowPart& part = parts_.at(dataset);
     const std::uint64_t end = offset + out.size();
-    Reading reading = begin(part.table, offset / part.row_bytes);
-    ReadingMark& at = reading.at;
+    ShardRead reading = begin(part.table, offset / part.row_bytes);
+    ShardMark& at = reading.at;
     std::vector<std::byte> row(static_cast<std::size_t>(part.row_bytes));
     LineCutter lines;
     bool is_done = false;
@@ -204,9 +204,9 @@ class ShardFile final : public SourceFile {
   }
 
   /// Returns where to start reading a row: where an earlier read stopped, or a mark before the row.
-  Reading begin(std::size_t table, std::uint64_t row) {
+  ShardRead begin(std::size_t table, std::uint64_t row) {
     if (!is_gzip_) {
-      const ReadingMark mark = mark_before(table, row);
+      const ShardMark mark = mark_before(table, row);
       return {mark, std::make_unique<TextStream>(file_, mark.byte, read_at_once), {}};
     }
     if (auto rested = paused_->take(*this, table, row)) return std::move(*rested);
@@ -215,7 +215,7 @@ class ShardFile final : public SourceFile {
 
   /// A compressed file cannot be read from its middle: the state of this read is kept for the next one, which mostly
   /// continues there.
-  void keep(std::size_t table, Reading reading, std::string_view unread) {
+  void keep(std::size_t table, ShardRead reading, std::string_view unread) {
     if (!is_gzip_) return note(table, reading.at);
     if (reading.at.row == rows_[table]) return;
     reading.text = unread;
@@ -223,16 +223,16 @@ class ShardFile final : public SourceFile {
     paused_->keep(*this, table, std::move(reading));
   }
 
-  ReadingMark mark_before(std::size_t table, std::uint64_t row) {
+  ShardMark mark_before(std::size_t table, std::uint64_t row) {
     const std::lock_guard lock(mutex_);
-    const std::vector<ReadingMark>& marks = marks_[table];
+    const std::vector<ShardMark>& marks = marks_[table];
     const auto after = std::upper_bound(marks.begin(), marks.end(), row,
-                                        [](std::uint64_t r, const ReadingMark& mark) { return r < mark.row; });
+                                        [](std::uint64_t r, const ShardMark& mark) { return r < mark.row; });
     return *std::prev(after);
   }
 
   /// Marks are at consecutive multiples of rows: whoever reads on from the last mark adds the next.
-  void note(std::size_t table, const ReadingMark& mark) {
+  void note(std::size_t table, const ShardMark& mark) {
     if (is_gzip_) return;
     const std::lock_guard lock(mutex_);
     if (marks_[table].back().row < mark.row) marks_[table].push_back(mark);
@@ -252,7 +252,7 @@ class ShardFile final : public SourceFile {
   std::vector<RowPart> parts_;       // parallel to the schema's datasets
   std::vector<std::uint64_t> rows_;  // by table
   std::mutex mutex_;
-  std::vector<std::vector<ReadingMark>> marks_;  // by table, ascending
+  std::vector<std::vector<ShardMark>> marks_;  // by table, ascending
 };
 
 }  // namespace
