@@ -128,22 +128,23 @@ void keep_to(const IsolationLimits& limits) {
   limit(RLIMIT_CPU, limits.processor_s);
 }
 
-Outcome outcome_of(const IsolatedWork& work) {
+/// Returns a packed Outcome; packing a large result may exceed the memory, too.
+std::string outcome_of(const IsolatedWork& work) {
   try {
-    return {work.run(work.argument, work.fd), std::nullopt};
+    return wire::packed(Outcome{work.run(work.argument, work.fd), std::nullopt});
   } catch (const Error& error) {
-    return {"", error};
+    return wire::packed(Outcome{"", error});
   } catch (const std::bad_alloc&) {
-    return {"", std::nullopt, true};
+    return wire::packed(Outcome{"", std::nullopt, true});
   } catch (const std::exception& error) {
-    return {"", Error(Kind::input, error.what())};
+    return wire::packed(Outcome{"", Error(Kind::input, error.what())});
   }
 }
 
 [[noreturn]] void run_as_child(int out, const IsolatedWork& work) {
   reset_signals();
   keep_to(work.limits);
-  const std::string said = wire::packed(outcome_of(work));
+  const std::string said = outcome_of(work);
   for (std::string_view rest = said; !rest.empty();) {
     const ssize_t put = retried([&] { return ::write(out, rest.data(), rest.size()); });
     if (put < 0) ::_exit(EXIT_FAILURE);
