@@ -24,7 +24,7 @@ const std::string names = "000/part-{server:03}-{shard:05}";
 TEST_CASE("a table of Paddle's text is read from JSON, and written to it") {
   const Layout layout = parse_layout(text_layout("37", 30, names + ".gz"), "a.json");
   REQUIRE(has_paddle_text(layout));
-  const PaddleText& text = layout.tables[0].text.value();
+  const PaddleText& text = *layout.tables[0].text;
   CHECK(text.directory == "000");
   CHECK(text.is_gzip);
   CHECK(text.shards == 37);
