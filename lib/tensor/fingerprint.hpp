@@ -34,7 +34,7 @@ struct PartialSum {
 enum class KeySets { both, low };
 
 /// Sums bytes whose first is at byte `offset` of a tensor in row-major order. Algorithm and error bounds:
-/// lib/README.md.
+/// lib/tensor/README.md.
 PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
 
 /// Sums a box of this shape, of elements of `element` bytes. Its first element lies at `data`, with the given strides,

@@ -11,7 +11,7 @@
 namespace ckpt {
 
 /// How to sum the rows of one dataset of a table: each with its key, so that the sum of a set of rows depends neither
-/// on their order nor on their servers, and detects a row under another key (lib/README.md).
+/// on their order nor on their servers, and detects a row under another key (lib/tables/README.md).
 class RowSums {
  public:
   /// `description` (describe_tensor of one row) makes sums of datasets with different names incomparable. For rows of 0

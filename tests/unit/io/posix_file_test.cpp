@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "unit/store/hdf5_fixture.hpp"
+#include "small_files.hpp"
 
 namespace ckpt {
 namespace {

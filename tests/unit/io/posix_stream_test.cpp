@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "unit/store/hdf5_fixture.hpp"
+#include "small_files.hpp"
 
 namespace ckpt {
 namespace {

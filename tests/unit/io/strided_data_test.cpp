@@ -4,8 +4,8 @@
 #include <random>
 
 #include "catch.hpp"
+#include "small_files.hpp"
 #include "tensor/box.hpp"
-#include "unit/store/hdf5_fixture.hpp"
 
 namespace ckpt {
 namespace {

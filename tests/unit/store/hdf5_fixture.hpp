@@ -9,25 +9,16 @@
 #include <vector>
 
 #include "io/posix_file.hpp"
+#include "small_files.hpp"
 #include "spec_of.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/store.hpp"
-#include "temporary_directory.hpp"
 #include "tensor/stored_array.hpp"
 
 /// Files made with HDF5 as other programs make them, and the small values that tests are written in.
 namespace ckpt::fixture {
-
-inline std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-inline void put_bytes(const std::filesystem::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
 
 /// A file that is being made; closed with the object.
 class Maker {
@@ -127,16 +118,6 @@ inline std::string refusal(SourceStore& store, const std::filesystem::path& file
     const FileCatalog catalog = store.catalog(file);
     for (const StoredArray& array : *catalog.schema->arrays)
       if (array.refusal) return Error(*array.refusal).within("/" + array.name).within(file.string()).what();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-/// What `work` throws as an Error, "" if nothing.
-inline std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
   } catch (const Error& error) {
     return error.what();
   }

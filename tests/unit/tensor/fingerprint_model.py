@@ -1,4 +1,4 @@
-"""An independent model of the fingerprint (lib/README.md), in plain integers: prints the vectors that fingerprint_test.cpp checks.
+"""An independent model of the fingerprint (lib/tensor/README.md), in plain integers: prints the vectors that fingerprint_test.cpp checks.
 
   python3 fingerprint_model.py > fingerprint_vectors.inc
 """
