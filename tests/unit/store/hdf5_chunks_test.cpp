@@ -226,7 +226,7 @@ TEST_CASE("Each chunk is decoded once, however small the pieces that are asked f
   CHECK(dataset.decoding_bytes > dataset.chunk_bytes);
   CHECK(dataset.decoding_bytes <= 2 * dataset.chunk_bytes);
   const auto poor = hdf5_store();
-  poor->set_decoding_memory(dataset.decoding_bytes - 1);
+  set_decoding_memory(*poor, dataset.decoding_bytes - 1);
   CHECK_THAT(
       error_of([&] { poor->open(folder / "a.h5", catalog)->read(0, 0, std::as_writable_bytes(std::span(row))); }),
       Contains("a.h5: /w: decoding a chunk takes"));

@@ -1,6 +1,7 @@
 #include "catch.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/marked_type.hpp"
+#include "store/number_words.hpp"
 
 namespace ckpt::hdf5 {
 namespace {
