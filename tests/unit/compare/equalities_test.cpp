@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 #include "refused.hpp"
-#include "unit/memory_checkpoint.hpp"
+#include "unit/memory_move.hpp"
 
 using namespace ckpt;
 using namespace ckpt::fixture;

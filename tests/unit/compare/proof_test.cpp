@@ -2,7 +2,7 @@
 #include "compare/compare_workload.hpp"
 #include "compare/content_search.hpp"
 #include "compare/replicas.hpp"
-#include "unit/memory_checkpoint.hpp"
+#include "unit/memory_move.hpp"
 
 using namespace ckpt;
 using namespace ckpt::fixture;

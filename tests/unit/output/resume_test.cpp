@@ -1,7 +1,7 @@
 #include "output/resume.hpp"
 
 #include "catch.hpp"
-#include "unit/memory_checkpoint.hpp"
+#include "unit/memory_move.hpp"
 
 using namespace ckpt;
 using namespace ckpt::fixture;

@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 #include "output/resume.hpp"
-#include "unit/memory_checkpoint.hpp"
+#include "unit/memory_move.hpp"
 
 using namespace ckpt;
 using namespace ckpt::fixture;

@@ -7,6 +7,7 @@
 namespace ckpt {
 namespace {
 
+using Catch::Matchers::Contains;
 using Catch::Matchers::VectorContains;
 using fixture::counted;
 using fixture::error_of;
