@@ -89,27 +89,4 @@ class Move {
   Traffic traffic_;
 };
 
-/// Four cards: `a` and `b` cut and padded over two of them, `c` over all four, the rest on each.
-inline const Layout& four_cards() {
-  static const Layout layout = fixture::layout(
-      R"(["r", "x"])", "[2, 2]",
-      R"("parameters": [{"name": "a", "split": [null, "x"], "pad": {"1": {"size": 7, "multiple_of": 4}}},
-                        {"name": "b", "split": ["x"], "pad": {"0": {"size": 33, "multiple_of": 2}}},
-                        {"name": "c", "split": ["r", null, "x"]}],
-         "default": "replicate")");
-  return layout;
-}
-
-/// Two of tp by two of dp, with two files each: `a` and `b` in one that is shared along dp, the rest in one of each
-/// card.
-inline const Layout& two_files_each() {
-  static const Layout layout =
-      fixture::layout(R"(["tp", "dp"])", "[2, 2]",
-                      R"("files": [{"path": "mp_{tp:02}/model", "prefix": "model/"}, {"path": "mp_{tp:02}/optim_{dp}"}],
-         "parameters": [{"name": "a", "split": [null, "tp"], "pad": {"1": {"size": 7}}}, {"name": "c", "split": ["tp", null, "dp"]}],
-         "rename": [{"stored": "model/a", "name": "a"}, {"stored": "model/b", "name": "b"}],
-         "default": "replicate")");
-  return layout;
-}
-
 }  // namespace ckpt::fixture
