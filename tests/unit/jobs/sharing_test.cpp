@@ -41,9 +41,9 @@ TEST_CASE("in step, the first piece of each card's file comes before the second 
 
 TEST_CASE("cards that have more before an array take it when the others do; files come one after the other, too") {
   const Layout of = layout(R"(["x"])", "[3]",
-                           R"("parameters": [{"name": "first", "at": {"x": 1}}, {"name": "w", "split": ["x"]},
-                                             {"name": "last", "split": ["x"]}])");
-  const Placement placement = target(of, {tensor("first", {40}), tensor("w", {48}), tensor("last", {6})});
+                           R"("parameters": [{"name": "a", "at": {"x": 1}}, {"name": "b", "split": ["x"]},
+                                             {"name": "c", "split": ["x"]}])");
+  const Placement placement = target(of, {tensor("a", {40}), tensor("b", {48}), tensor("c", {6})});
   ChunkSequence sequence(placement, {0, 1, 2}, 32);
   sequence.take_places([](Position, ArrayId array, std::uint64_t byte) {
     return ChunkSequence::Place{array, byte};  // each array has a file of its own
@@ -51,7 +51,7 @@ TEST_CASE("cards that have more before an array take it when the others do; file
   std::string order;
   for (const Chunk& chunk : all(std::move(sequence)))
     order += placement.arrays()[chunk.array].name + std::to_string(chunk.card) + " ";
-  CHECK(order == "first1 first1 first1 first1 first1 w0 w1 w2 w0 w1 w2 last0 last1 last2 ");
+  CHECK(order == "a1 a1 a1 a1 a1 b0 b1 b2 b0 b1 b2 c0 c1 c2 ");
 }
 
 TEST_CASE("by tensor, small arrays come in step") {
