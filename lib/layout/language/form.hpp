@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <functional>
 #include <map>
 #include <optional>
@@ -177,6 +178,19 @@ const Value* beside_default(const Shared<Value>& value, const Shared<Value>&) {
   return value.get();
 }
 
+/// The schema of a key: a text, or a function that makes one, as programs that read a layout need none.
+class KeySchema {
+ public:
+  KeySchema(std::string text) : make_([text = std::move(text)] { return text; }) {}
+  template <std::invocable Make>
+  KeySchema(Make make) : make_(std::move(make)) {}
+
+  std::string text() const { return make_(); }
+
+ private:
+  Shareable<std::string()> make_;
+};
+
 /// The keys of an object, each described once and in the order in which they are read and written.
 template <class Object>
 class ObjectForm {
@@ -188,7 +202,7 @@ class ObjectForm {
   struct Key {
     std::string name;
     bool is_required = false;
-    std::string schema;
+    KeySchema schema;
     Read read;
     Write write;  ///< gives an empty text for a key that is left out
   };
@@ -211,6 +225,16 @@ class ObjectForm {
                 [=, otherwise = Object{}.*member](const Object& object, const Mesh& mesh) {
                   const Value* const value = beside_default(object.*member, otherwise);
                   return value == nullptr ? std::string() : form.write(*value, mesh);
+                }});
+  }
+  /// As above, with a form that is made when the key is met.
+  template <class Member, class Value>
+  ObjectForm& optional(const char* name, Member Object::*member, const Form<Value>& (*form)(), std::string_view says) {
+    return add({name, false, [=] { return described(says, form().schema); },
+                [=](const Node& node, const Mesh& mesh, Object& object) { object.*member = form().read(node, mesh); },
+                [=, otherwise = Object{}.*member](const Object& object, const Mesh& mesh) {
+                  const Value* const value = beside_default(object.*member, otherwise);
+                  return value == nullptr ? std::string() : form().write(*value, mesh);
                 }});
   }
   /// Takes over keys of a part of the object.
@@ -252,7 +276,7 @@ class ObjectForm {
     return "{" + text + "}";
   }
   std::string schema() const {
-    const auto property = [](const Key& each) { return json_string(each.name) + ": {" + each.schema + "}"; };
+    const auto property = [](const Key& each) { return json_string(each.name) + ": {" + each.schema.text() + "}"; };
     return R"("type": "object", "properties": {)" + joined(keys_, property) + R"(}, "additionalProperties": false)" +
            (required_.empty() ? "" : ", \"required\": " + listed(required_, json_string)) +
            (conditions_.empty() ? "" : ", " + conditions_);

@@ -24,6 +24,11 @@ void check_version(const Node& root) {
     version.fail("version " + version.describe(), "1, the only one that this program knows", "use a newer program");
 }
 
+const parsing::Form<std::vector<IndexRule>>& indices_form() {
+  static const auto form = parsing::lines_of(parsing::index_form());
+  return form;
+}
+
 /// The language: each key of a layout.
 const ObjectForm<Layout>& layout_form() {
   static const auto form = [] {
@@ -35,10 +40,12 @@ const ObjectForm<Layout>& layout_form() {
         .required("mesh", &Layout::mesh, parsing::mesh_form(),
                   "The cards' arrangement. Positions are numbered in row-major order, the last axis fastest.")
         .add({"files", false,
-              described(
-                  "Template of each card's file; or a list of them, of which a parameter lies in that of the longest "
-                  "prefix its name begins with. Cards along an axis that a path does not name share the file.",
-                  parsing::files_form().schema),
+              [] {
+                return described(
+                    "Template of each card's file; or a list of them, of which a parameter lies in that of the longest "
+                    "prefix its name begins with. Cards along an axis that a path does not name share the file.",
+                    parsing::files_form().schema);
+              },
               [](const Node& node, const Mesh& mesh, Layout& layout) {
                 layout.files = parsing::files_form().read(node, mesh);
               },
@@ -46,18 +53,18 @@ const ObjectForm<Layout>& layout_form() {
                 const bool is_written = !is_text_alone(layout) && !layout.files.is_default();
                 return is_written ? parsing::files_form().write(layout.files, mesh) : std::string();
               }})
-        .optional("parameters", &Layout::parameters, parsing::rules_form(),
+        .optional("parameters", &Layout::parameters, parsing::rules_form,
                   "The first rule whose name matches a parameter decides.")
         .optional("default", &Layout::otherwise, parsing::word(parsing::default_words),
                   "What becomes of a parameter that no rule matches.")
-        .optional("rename", &Layout::rename, parsing::renames_form(),
+        .optional("rename", &Layout::rename, parsing::renames_form,
                   "How names in the files map to logical names; the first match wins. {card}, {AXIS} or {AXIS:02} that "
                   "stands in stored alone is a coordinate of the card whose piece the array is.")
-        .optional("indices", &Layout::indices, parsing::lines_of(parsing::index_form()),
+        .optional("indices", &Layout::indices, indices_form,
                   "Names that count something spread over an axis: pipeline layers, experts.")
-        .optional("buckets", &Layout::buckets, parsing::buckets_form(),
+        .optional("buckets", &Layout::buckets, parsing::buckets_form,
                   "Several parameters laid end to end in one stored array.")
-        .optional("tables", &Layout::tables, parsing::tables_form(),
+        .optional("tables", &Layout::tables, parsing::tables_form,
                   "Tables whose rows lie on the server that their keys say.")
         .add({"$schema", false, described("For editors; the programs pass it over.", parsing::text().schema),
               [](const Node& node, const Mesh&, Layout&) { node.text(); }, never})

@@ -23,6 +23,8 @@ std::string plural(std::size_t count, const std::string& what) {
 }  // namespace
 
 std::string json_string(std::string_view text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (std::ranges::all_of(text, is_plain)) return '"' + std::string(text) + '"';  // most are, and the library is slow
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
