@@ -229,13 +229,15 @@ class ObjectForm {
   }
   /// As above, with a form that is made when the key is met.
   template <class Member, class Value>
-  ObjectForm& optional(const char* name, Member Object::*member, const Form<Value>& (*form)(), std::string_view says) {
-    return add({name, false, [=] { return described(says, form().schema); },
-                [=](const Node& node, const Mesh& mesh, Object& object) { object.*member = form().read(node, mesh); },
-                [=, otherwise = Object{}.*member](const Object& object, const Mesh& mesh) {
-                  const Value* const value = beside_default(object.*member, otherwise);
-                  return value == nullptr ? std::string() : form().write(*value, mesh);
-                }});
+  ObjectForm& optional(const char* name, Member Object::*member, const Form<Value>& (*form_of)(),
+                       std::string_view says) {
+    return add(
+        {name, false, [=] { return described(says, form_of().schema); },
+         [=](const Node& node, const Mesh& mesh, Object& object) { object.*member = form_of().read(node, mesh); },
+         [=, otherwise = Object{}.*member](const Object& object, const Mesh& mesh) {
+           const Value* const value = beside_default(object.*member, otherwise);
+           return value == nullptr ? std::string() : form_of().write(*value, mesh);
+         }});
   }
   /// Takes over keys of a part of the object.
   template <class Part>
