@@ -33,8 +33,9 @@ Lines& Lines::add(const Lines& more) {
 
 void print(const Lines& lines) {
   const std::string& text = lines.text();
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw system_error("standard output", "write", errno);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  if (errno == EPIPE) return;  // a reader that has seen enough, as head: no fault of this program or of its work
+  throw system_error("standard output", "write", errno);
 }
 
 std::optional<std::size_t> output_width() {

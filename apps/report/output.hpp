@@ -23,7 +23,7 @@ class Lines {
   std::string text_;
 };
 
-/// Writes to standard output. Throws io.
+/// Writes to standard output. Throws io, but not where the reader of a pipe has closed it.
 void print(const Lines& lines);
 
 /// The width for tables: the environment's COLUMNS, else the width of the terminal at standard output; nothing if that
