@@ -69,7 +69,7 @@ class Lru {
     return found == where_.end() ? nullptr : &(*found)->value;
   }
 
-  /// Adds a value, as the most recently used, by a key that has none.
+  /// Adds a value as the most recently used. The key must be new.
   Value& insert(Key key, Value value, std::uint64_t cost = 0) {
     Entries added;
     added.push_front({std::move(key), std::move(value), cost});

@@ -34,7 +34,7 @@ std::vector<std::string> checkpoints_below(const std::filesystem::path& director
 /// A file, or a directory, that nobody asked for.
 struct PassedOver {
   std::string name;
-  std::string what;  ///< it is, if it is no file of tensors: a checkpoint by itself, or a file whose data is lost
+  std::string what;  ///< a word for anything but a file of tensors: another checkpoint, a file whose data is lost
 };
 
 /// The files of tensors right in a directory and in its own folders, as paths relative to it in natural order, without

@@ -35,16 +35,16 @@ struct FoundCheckpoint {
   std::optional<Error> unplaced;          ///< why what files say of their pieces is not enough
 };
 
-/// A checkpoint by the layout that is given, else the one in its manifest, else what the directory says of itself (its
-/// framework's metadata, an index), else the one that all its files carry, where they are the whole of what that names,
-/// or that follows from what each rank's file says of its pieces; else its files alone. Collective; throws input and
-/// layout, the same on every process.
+/// Finds a checkpoint. The first of these that exists is its layout: the given one; the one in its manifest; the one
+/// that follows from the directory's metadata or index; the one that all its files carry, if they are all the files
+/// that it names; the one that follows from the pieces that ranks' files declare. Without any, returns the files alone.
+/// Collective; throws input and layout, the same on every process.
 FoundCheckpoint find_checkpoint(const CheckpointPlace& place, SourceStore& store, Communicator& processes);
-/// The same where it has been looked at already.
+/// Finds a checkpoint that has been probed already. Throws as find_checkpoint.
 FoundCheckpoint find_probed(CheckpointProbe seen, SourceStore& store, Communicator& processes);
 
-/// The layout that a path carries or says of itself; nothing where it has none, or is no checkpoint. Collective; throws
-/// as find_checkpoint.
+/// Returns the layout that the files at a path carry or declare; nothing for a path without one, or without a
+/// checkpoint. Collective; throws as find_checkpoint.
 std::optional<Layout> layout_of_itself(const std::filesystem::path& path, SourceStore& store, Communicator& processes);
 
 /// The checkpoint that was found; a single file that carries no layout holds everything whole. Collective; throws as

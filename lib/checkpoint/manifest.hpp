@@ -24,7 +24,7 @@ struct ManifestFile {
 
 /// Which of a table's rows were taken.
 struct KeptRows {
-  std::string where;                   ///< the condition; empty: the table has none of its own
+  std::string where;                   ///< the table's own condition; may be empty
   std::string as;                      ///< the table that decides which rows are kept; empty: none
   std::uint64_t of = 0;                ///< how many rows the source has
   std::uint64_t dropped_with_nan = 0;  ///< rows that were dropped because the condition compared them with NaN

@@ -57,8 +57,8 @@ std::uint64_t as_number(const std::string& text) {
   return status == std::errc{} ? value : ~std::uint64_t{0};
 }
 
-/// By a count in the name, else by its rank. Of a name with both ("shard-00002-model-00001-of-00002.safetensors") the
-/// rank counts, for no rank need have a file of each part.
+/// Finds the number in a name by a count, else by a rank. The rank decides for a name with both
+/// ("shard-00002-model-00001-of-00002.safetensors"), as a rank may lack files of some parts.
 std::optional<NumberedName> numbered(const std::string& name) {
   static const std::regex of_total(R"((.*?)(\d+)(-of-(\d+).*))");
   static const std::regex of_world(R"((.*world_size_(\d+)_rank_)(\d+)(.*))");

@@ -28,8 +28,8 @@ std::optional<std::string> carried_layout(const std::filesystem::path& directory
 /// written.
 std::map<std::string, std::string> manifest_fingerprints(const Checkpoint& checkpoint);
 
-/// What a checkpoint's manifest says about its tables besides rows and sums: the conditions that chose their rows, and
-/// the checkpoints that they come from. Empty without a manifest, or if it cannot be read.
+/// Returns the conditions that chose the rows of a checkpoint's tables, and the checkpoints that the rows come from, by
+/// its manifest. Empty without a manifest, or if it cannot be read.
 std::map<std::string, ManifestTable> tables_in_manifest(const Checkpoint& checkpoint);
 std::map<std::string, ManifestTable> tables_in_manifest(const std::filesystem::path& directory);
 /// All conditions that a table's rows have gone through.

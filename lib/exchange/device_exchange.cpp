@@ -269,8 +269,8 @@ class DeviceRun {
     }
   }
 
-  /// From here on this process must come to its end in time. Of several, the one that knows most says why, the first of
-  /// those that failed: the launcher ends the others before it is their turn.
+  /// From here on this process must end in time. If several fail, the first that failed reports why, as it knows most:
+  /// the launcher ends the others before their limits pass.
   void watch_over(const std::string& message, bool is_own = true) {
     if (watchdog_) return;
     const int limit_ms = is_own ? 4000 + 750 * processes_.rank() / processes_.size() : 4875;

@@ -75,7 +75,7 @@ struct RoundPlan {
 class Rounds {
  public:
   Rounds(Communicator& processes, std::uint64_t part_bytes) : Rounds(processes, part_bytes, part_bytes) {}
-  /// Chunks are no larger than `most_chunk`, if that is at least several pages.
+  /// `most_chunk` limits the size of a chunk, if it is at least several pages.
   Rounds(Communicator& processes, std::uint64_t part_bytes, std::uint64_t most_chunk);
 
   std::uint64_t chunk_bytes() const noexcept { return chunk_bytes_; }

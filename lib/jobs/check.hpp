@@ -31,9 +31,9 @@ struct Integrity {
   Deviations deviations = {};    ///< from the reference
 };
 
-/// Checks a checkpoint against the manifest that was written with it: its files, including the small ones beside the
-/// data, their sizes, and the recomputed fingerprints of every file and of every copy of every parameter. Damage that
-/// makes data unreachable (files that are missing, of another size or unreadable) ends the search. Collective; the
+/// Checks a checkpoint against the manifest that was written with it. Compares the files and their sizes, including the
+/// small ones beside the data. Recomputes the fingerprint of every file, and of every copy of every parameter. Ends at
+/// damage that makes data unreachable: files that are missing, of another size or unreadable. Collective; the
 /// result is the same on every process, and for any number of them. Throws input if there is no manifest.
 Integrity check_integrity(const CheckJob& job, Stores& stores, Communicator& processes, Counters& counters);
 

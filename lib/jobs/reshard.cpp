@@ -57,7 +57,7 @@ void check_reread(const Placement& target, TargetFiles& files, const ContentSums
   });
 }
 
-/// What the phases of a run share.
+/// The state that the phases of a run share.
 struct Run {
   Run(const ReshardJob& its_job, TextTables& its_text, JobOutput& its_output, Stores& its_stores,
       Communicator& its_processes, Counters& its_counters)

@@ -172,7 +172,8 @@ void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
                "a directory of DeepSpeed's ZeRO 1 to 3", "leave it out, and choose by name (ckpt-inspect lists them)"});
 }
 
-/// Warns if master weights are taken as the model: frozen and tied weights and buffers have none, and are left out.
+/// Warns if master weights are taken as the model: that leaves out frozen and tied weights and buffers, which lack
+/// master weights.
 void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
   const auto& masters = sides.checkpoint.masters();
   if (job.names.takes_masters || masters.empty()) return;
@@ -194,8 +195,8 @@ void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
         "; --master-weights takes master weights where there are any, and all else as it is");
 }
 
-/// Throws input for an output without tensors, which is a mistake. If the source has none either, but its objects,
-/// which may contain tensors, are kept whole, only warns.
+/// Throws input for an output without tensors, which is a mistake. Only warns if the source lacks tensors, too, and the
+/// output keeps its objects whole, which may contain some.
 void check_any_tensor(ReshardSides& sides) {
   if (!sides.selection.tensors.empty() || !sides.checkpoint.layout().tables.empty()) return;
   const auto takes_objects = [&](const FileCatalog& file) {

@@ -10,7 +10,7 @@ namespace ckpt {
 
 namespace {
 
-/// An entry with very many datasets is kept even above the limit for all: its schema is no smaller.
+/// An entry with very many datasets is kept even above the limit for all: its schema takes as much memory.
 constexpr std::uint64_t max_bytes_per_dataset = 4U << 10;
 
 bool is_same_file(const PosixFile::Status& a, const PosixFile::Status& b) {

@@ -58,12 +58,11 @@ struct FileSpec {
   friend bool operator==(const FileSpec&, const FileSpec&) = default;
 };
 
-/// The arrays whose attributes a format loses that holds none, in words ("attributes of w"); empty where there are
-/// none. An attribute `dtype` that repeats the array's type is no loss, nor is a framework's private one
-/// (_has_been_cloned).
+/// Returns the arrays that lose attributes in a format that cannot hold any, in words ("attributes of w"). Ignores an
+/// attribute `dtype` that repeats the array's type, and a framework's private one (_has_been_cloned).
 std::string lost_attributes_of_arrays(const FileSpec& spec);
 
-/// Where a new file's data goes: one array's after the other's, each as near as its alignment allows.
+/// The places of a new file's data. Arrays lie one after the other, each as near as its alignment allows.
 struct FileRoom {
   std::vector<FileExtents> data;     ///< parallel to FileSpec::arrays; none for empty and verbatim arrays
   std::uint64_t bytes = 0;           ///< the file's full size

@@ -110,7 +110,7 @@ class Stores::ByContent final : public SourceStore {
   ViewedFiles* viewed() noexcept override { return first_of(&SourceStore::viewed); }
 
  private:
-  /// What the first store that has it hands out; null if none does.
+  /// Returns the part that the first store with such a part hands out; null without one.
   template <class Part>
   Part* first_of(Part* (SourceStore::*part)() noexcept) noexcept {
     for (const auto& store : stores_.stores_)

@@ -184,7 +184,7 @@ constexpr std::string_view as_schema =
     R"("type": "string", )"
     R"("pattern": "^([^{}\\u0000]|\\{bucket\\})*\\{param\\}([^{}\\u0000]|\\{bucket\\}|\\{param\\})*$"}})";
 
-/// Of members as an object, which are written as a list.
+/// The schema of members that are given as an object; they are written as a list.
 std::string members_object_schema() {
   const std::string as(as_schema);
   return R"("$ref": {"name": "members", "schema": {"description": "One member for each of \"params\", in this order.", )"

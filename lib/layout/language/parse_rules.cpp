@@ -111,7 +111,10 @@ const Form<std::vector<Rule>>& rules_form() {
                  boxes_conditions);
     // Keys with their default values mean something only where others are borrowed, which they override.
     const auto write = [keys](const Rule& rule, const Mesh& mesh) {
-      return rule.like ? keys.write(rule, mesh) : keys.write({rule.names, rule.keys.plain(), {}, rule.equals}, mesh);
+      if (rule.like) return keys.write(rule, mesh);
+      Rule plain = rule;
+      plain.keys = rule.keys.plain();
+      return keys.write(plain, mesh);
     };
     const auto whole = keys.form().named("rule");
     return Form<std::vector<Rule>>{list_schema(whole.schema),

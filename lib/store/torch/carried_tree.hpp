@@ -10,10 +10,10 @@
 #include "store/pickle/pickle_writer.hpp"
 #include "store/zip/archive.hpp"
 
-/// A tree on its way from the file that it was read from to one that is written: a pickle in which each tensor is only
-/// its name. Its persistent ids are tuples:
+/// A tree that travels from a source file to an output file: a pickle in which a name stands for each tensor. Its
+/// persistent ids are tuples:
 /// ("tensor", name, requires_grad)            a tensor
-/// ("storage", name)                          a storage by itself
+/// ("storage", name)                          a storage without a tensor
 /// ("bytes", type, key, elements, its bytes)  a storage in an opaque object; its bytes occur once
 /// A tensor of a class of its own is _rebuild_from_type_v2(None, class, tensor, attributes).
 namespace ckpt::torch {
