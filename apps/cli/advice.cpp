@@ -108,13 +108,14 @@ std::string after_remedy(const Error& error) {
   return (remedy.ends_with('?') ? " Else " : ", or ") + advice;
 }
 
-/// Whether a program has options for an advice. ckpt-inspect writes nothing, so it lacks options about output.
+/// Whether a program has options for an advice. inspect and draft write nothing, so they lack options about output.
 bool is_followed_by(const std::string& program, const Advice& advice) {
   using What = Advice::What;
   constexpr std::array of_inspect{What::give_layout,    What::draft_layout,   What::print_layout,
                                   What::compare_two,    What::give_tensors,   What::give_mesh,
                                   What::excuse_by_name, What::allow_external, What::go_alone};
-  return program != "ckpt-inspect" || std::find(of_inspect.begin(), of_inspect.end(), advice.what) != of_inspect.end();
+  const bool writes = !program.ends_with("inspect") && !program.ends_with("draft");
+  return writes || std::find(of_inspect.begin(), of_inspect.end(), advice.what) != of_inspect.end();
 }
 
 }  // namespace

@@ -11,17 +11,21 @@ class App;
 
 namespace ckpt::cli {
 
-/// The program's own parts of its help.
+/// A verb's own parts of its help.
 struct Manual {
   struct Example {
     std::string purpose;
     std::string command;
   };
-  std::string name;     ///< "ckpt-merge"
+  std::string verb;     ///< "merge"
+  std::string name;     ///< as the program was called: "ckpt merge", "ckpt-merge"
   std::string usage;    ///< "[--layout A.json] SRC -o merged.h5"
   std::string purpose;  ///< a sentence or two
   std::vector<Example> examples;
   std::string exit_status;  ///< "0 done, 1 …"
+
+  /// The program's name in reports, however it was called.
+  std::string report_name() const { return "ckpt-" + verb; }
 };
 
 /// A program's options, declared group by group, and its help. Checks each word; the program itself checks combinations

@@ -42,7 +42,7 @@ void render(const Program& program, const Options& options, const Setup& setup, 
     print(lines);
   }
   if (!options.report.empty())
-    write_report(setup, job, report_json({program.manual.name, job, log::warnings()}, report, peak_bytes));
+    write_report(setup, job, report_json({program.manual.report_name(), job, log::warnings()}, report, peak_bytes));
   if (!options.dry_run) log::info((job.is_view ? view_summary : summary)(job.output.name(), report));
 }
 
@@ -93,8 +93,8 @@ class DoneNote {
   std::optional<DoneLine> line_;
 };
 
-int run_job_program(const Program& program, int argc, char** argv) {
-  return run_program(program, argc, argv, [&](const Options& options, const Setup& setup, Communicator& processes) {
+int run_job_program(const Program& program, const std::vector<std::string>& words) {
+  return run_program(program, words, [&](const Options& options, const Setup& setup, Communicator& processes) {
     const DoneNote done(options, setup, processes);
     const Report report = run_shown(options, setup, processes);
     const std::uint64_t peak_bytes = processes.maximum(peak_resident_bytes());

@@ -4,7 +4,7 @@
 
 namespace ckpt::cli {
 
-/// Runs ckpt-reshard, ckpt-merge or ckpt-split: parse, resolve to a job, run, render. Returns the exit status.
-int run_job_program(const Program& program, int argc, char** argv);
+/// Runs reshard, merge or split: parse, resolve to a job, run, render. Returns the exit status.
+int run_job_program(const Program& program, const std::vector<std::string>& words);
 
 }  // namespace ckpt::cli

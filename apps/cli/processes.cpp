@@ -17,6 +17,7 @@
 #include "base/printable.hpp"
 #include "cli/advice.hpp"
 #include "io/mapped_windows.hpp"
+#include "report/output.hpp"
 #include "sandbox/helper_process.hpp"
 #include "store/stores.hpp"
 
@@ -84,6 +85,12 @@ void keep_standard_streams() {
     if (::fcntl(standard, F_GETFD) == -1) ::open("/dev/null", O_RDWR);  // takes the lowest free number
 }
 
+void set_up_streams() {
+  // If a reader goes away or a file grows too large, the write fails, and the process survives.
+  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
+  keep_standard_streams();
+}
+
 int status_of(const std::exception& error, int failure) {
   const auto* known = dynamic_cast<const Error*>(&error);
   return known == nullptr ? failure : exit_status(*known, failure);
@@ -121,8 +128,8 @@ int exit_status(const Error& error, int failure) {
   return failure;
 }
 
-bool is_to_go_alone(int argc, const char* const* argv) {
-  if (std::find(argv, argv + argc, alone_option) != argv + argc) return true;
+bool is_to_go_alone(const std::vector<std::string>& words) {
+  if (std::find(words.begin(), words.end(), alone_option) != words.end()) return true;
   const char* const value = std::getenv(alone_variable);
   const std::string_view said = value != nullptr ? value : "";
   if (said.empty() || said == "0") return false;
@@ -159,11 +166,38 @@ LateNotice::~LateNotice() {
   watch_.join();
 }
 
-int run_processes(const std::string& program, int argc, const char* const* argv,
+int print_text(const std::string& program, const std::string& text, Stream to) {
+  set_up_streams();
+  try {
+    if (!is_first_process()) return 0;
+    if (to == Stream::output)
+      print(Lines::as_they_are(text));
+    else
+      std::fwrite(text.data(), 1, text.size(), stderr);
+    return 0;
+  } catch (const Error& error) {
+    return print_refusal(program, error);
+  }
+}
+
+int print_refusal(const std::string& program, const Error& error) {
+  set_up_streams();
+  if (is_first_process()) print_error(program, error);
+  return exit_status(error);
+}
+
+std::exception_ptr refusal_of(const std::function<void()>& parse) {
+  try {
+    parse();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+int run_processes(const std::string& program, const std::vector<std::string>& words,
                   const std::function<int(Communicator&)>& body, int failure) {
-  // If a reader goes away or a file grows too large, the write fails, and the process survives.
-  for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
-  keep_standard_streams();
+  set_up_streams();
   leave_libraries_at_exit();
   const HelperProcess reads_metadata;  // before there are threads, and before MPI has its own
   raise_open_file_limit();
@@ -171,7 +205,7 @@ int run_processes(const std::string& program, int argc, const char* const* argv,
   take_bus_errors();
   prefer_shared_memory();
   try {
-    const bool is_alone = is_to_go_alone(argc, argv) || !launched_in_parallel();
+    const bool is_alone = is_to_go_alone(words) || !launched_in_parallel();
     const auto processes = is_alone ? single_process() : joined(program);
     return run_body(program, *processes, body, failure);
   } catch (const std::exception& error) {

@@ -126,7 +126,7 @@ void report_failure(const Program& program, const Setup& setup, const Error& err
   if (job == nullptr) return;
   const Failure failure{error, message(error), remedy(error), exit_status(error, 1), log::errors()};
   try {
-    setup.report->write(failure_json({program.manual.name, *job, log::warnings()}, failure));
+    setup.report->write(failure_json({program.manual.report_name(), *job, log::warnings()}, failure));
   } catch (const Error& unwritable) {
     log::warn("the report of the failed job is not written: {}", message(unwritable));
   }
@@ -159,28 +159,22 @@ int run_words(const Program& program, const Options& options, Fd standard_output
 
 }  // namespace
 
-int run_program(const Program& program, int argc, char** argv, const Body& body, int failure) {
+int run_program(const Program& program, const std::vector<std::string>& words, const Body& body, int failure) {
   watch_interrupts();
   Options options;
-  std::exception_ptr refusal;  // until all processes can agree on it
-  try {
-    options = parse_options(program, {argv + 1, argv + argc});
-  } catch (...) {
-    refusal = std::current_exception();
-  }
+  const std::exception_ptr refusal = refusal_of([&] { options = parse_options(program, words); });
+  if (!options.asked_text.empty()) return print_text(program.manual.name, options.asked_text);
   Fd standard_output;
   if (options.output == "-" && program.verb == Verb::merge && !options.dry_run)
     standard_output = take_standard_output();
   const auto on_each = [&](Communicator& processes) {
     agree(processes, [&] {
       if (refusal) std::rethrow_exception(refusal);
-      if (processes.rank() == 0) print(Lines::as_they_are(options.asked_text));
     });
     check_same_words(options, processes);
-    if (!options.asked_text.empty()) return 0;
     return run_words(program, options, std::move(standard_output), body, processes);
   };
-  return run_processes(program.manual.name, argc, argv, on_each, failure);
+  return run_processes(program.manual.name, words, on_each, failure);
 }
 
 }  // namespace ckpt::cli

@@ -32,6 +32,6 @@ using Body = std::function<int(const Options&, const Setup&, Communicator&)>;
 /// The common part of programs that read whole checkpoints: starts the processes, parses the command line, resolves it
 /// to a job with its layouts, waits for --wait-for, calls `body`. Returns the exit status: `failure` for errors other
 /// than the command line's.
-int run_program(const Program& program, int argc, char** argv, const Body& body, int failure = 1);
+int run_program(const Program& program, const std::vector<std::string>& words, const Body& body, int failure = 1);
 
 }  // namespace ckpt::cli

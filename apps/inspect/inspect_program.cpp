@@ -178,12 +178,14 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   });
 }
 
-}  // namespace
+void declare_mesh(CommandLine& line, const std::string& when, std::string& to) {
+  line.value("--mesh", to, "AXIS=N,...",
+             when +
+                 "the axes of the job that saved PATH, the one that numbers cards fastest last; without it as far "
+                 "as equal bytes tell");
+}
 
-InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std::string>& words) {
-  InspectOptions options;
-  CommandLine line(manual);
-  line.positional("PATH", options.path);
+void declare_shown(CommandLine& line, InspectOptions& options) {
   line.group("What to show");
   line.value("--layout,--from", options.layout, "A.json",
              "layout of PATH (-: standard input); may be left out where the checkpoint carries it; shapes stand before "
@@ -200,24 +202,31 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
   line.flag("--draft", options.draft,
             "a layout of PATH on standard output, as far as names, shapes and bytes prove it; what they leave open is "
             "listed on standard error (exit status 1)");
-  line.value(
-      "--mesh", options.mesh, "AXIS=N,...",
-      "with --draft: the axes of the job that saved PATH, the one that numbers cards fastest last; without it as "
-      "far as equal bytes tell");
+  declare_mesh(line, "with --draft: ", options.mesh);
   line.value(
       "--as-layout", options.as_layout, "WHAT",
       "instead of tables, a layout as JSON: that of a strategy file of MindSpore, or of a directory with one for "
       "each pipeline stage; or the one that a checkpoint carries, or says of itself. PATH may then be left out");
   line.flag("--json", options.json, "JSON instead of tables");
+}
+
+void declare_inspect_options(CommandLine& line, bool is_draft, InspectOptions& options) {
+  line.positional("PATH", options.path);
+  if (is_draft) {
+    line.group("Draft");
+    declare_mesh(line, "", options.mesh);
+  } else {
+    declare_shown(line, options);
+  }
   declare_external(line, options.allow_external);
   declare_number_types(line, options.number_types);
   declare_alone(line, options.alone);
   declare_expectation(line, options.expectation, "all parameters");
   declare_messages(line, options.messages);
-  if (const auto text = line.parse(words)) {
-    options.asked_text = *text;
-    return options;
-  }
+}
+
+/// Throws usage for options that contradict one another.
+void check(const CommandLine& line, const InspectOptions& options) {
   if (options.path.empty() && !options.picture.empty())
     throw Error(Kind::usage, "--picture",
                 {"given without PATH", "the checkpoint whose parameters are to be seen",
@@ -234,18 +243,33 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
                 {"given with --layout, --param, --json or --picture", "--mesh and --expect beside it at most", ""});
   if (!options.draft && !options.mesh.empty())
     throw Error(Kind::usage, "--mesh", {"given without --draft", "what a layout is drafted on", ""});
+}
+
+}  // namespace
+
+InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std::string>& words) {
+  InspectOptions options;
+  CommandLine line(manual);
+  const bool is_draft = manual.verb == "draft";
+  declare_inspect_options(line, is_draft, options);
+  if (const auto text = line.parse(words)) {
+    options.asked_text = *text;
+    return options;
+  }
+  options.draft = options.draft || is_draft;
+  check(line, options);
   return options;
 }
 
-int run_inspect_program(const Manual& manual, int argc, char** argv) {
-  return run_processes(manual.name, argc, argv, [&](Communicator& processes) {
-    InspectOptions options;
+int run_inspect_program(const Manual& manual, const std::vector<std::string>& words) {
+  InspectOptions options;
+  const std::exception_ptr refusal = refusal_of([&] { options = parse_inspect_options(manual, words); });
+  if (!options.asked_text.empty()) return print_text(manual.name, options.asked_text);
+  return run_processes(manual.name, words, [&](Communicator& processes) {
     agree(processes, [&] {
-      options = parse_inspect_options(manual, {argv + 1, argv + argc});
-      if (processes.rank() == 0) print(Lines::as_they_are(options.asked_text));
+      if (refusal) std::rethrow_exception(refusal);
+      start_messages(manual, options.messages, processes);
     });
-    if (!options.asked_text.empty()) return 0;
-    agree(processes, [&] { start_messages(manual, options.messages, processes); });
     if (!options.as_layout.empty()) {
       const Layout layout = layout_of(options, processes);
       agree(processes, [&] {

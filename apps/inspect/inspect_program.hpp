@@ -9,7 +9,7 @@
 
 namespace ckpt::cli {
 
-/// ckpt-inspect's command line as written.
+/// The command line of inspect, or of draft, as written.
 struct InspectOptions {
   std::string path;
   std::string layout;
@@ -31,7 +31,7 @@ struct InspectOptions {
 /// Throws usage.
 InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std::string>& words);
 
-/// Runs ckpt-inspect. Returns the exit status.
-int run_inspect_program(const Manual& manual, int argc, char** argv);
+/// Runs inspect. Returns the exit status.
+int run_inspect_program(const Manual& manual, const std::vector<std::string>& words);
 
 }  // namespace ckpt::cli

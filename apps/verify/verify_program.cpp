@@ -76,12 +76,12 @@ int run_comparison(const Options& options, const Setup& setup, Communicator& pro
 
 }  // namespace
 
-int run_verify_program(const Program& program, int argc, char** argv) {
+int run_verify_program(const Program& program, const std::vector<std::string>& words) {
   const auto body = [](const Options& options, const Setup& setup, Communicator& processes) {
     return options.output.empty() ? run_integrity(options, setup, processes)
                                   : run_comparison(options, setup, processes);
   };
-  return run_program(program, argc, argv, body, trouble);
+  return run_program(program, words, body, trouble);
 }
 
 }  // namespace ckpt::cli

@@ -4,7 +4,7 @@
 
 namespace ckpt::cli {
 
-/// Runs ckpt-verify. Returns the exit status.
-int run_verify_program(const Program& program, int argc, char** argv);
+/// Runs verify. Returns the exit status.
+int run_verify_program(const Program& program, const std::vector<std::string>& words);
 
 }  // namespace ckpt::cli

@@ -12,7 +12,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-const Manual manual{"ckpt-inspect", "PATH", "Shows.", {}, "0 done."};
+const Manual manual{"inspect", "ckpt-inspect", "PATH", "Shows.", {}, "0 done."};
 
 Placement placement_of(const std::string& layout, const std::vector<Tensor>& tensors) {
   return resolve_target(parse_layout(layout, "a.json"), tensors).placement;

@@ -19,7 +19,7 @@ using Catch::Matchers::Contains;
 namespace {
 
 int status_when_throwing(const std::function<void()>& work) {
-  return run_processes("ckpt-test", 0, nullptr, [&](Communicator& processes) {
+  return run_processes("ckpt-test", {}, [&](Communicator& processes) {
     agree(processes, work);
     return 0;
   });
@@ -40,15 +40,16 @@ TEST_CASE("the kind of an error decides the exit status") {
 }
 
 TEST_CASE("who is to go alone says so by a word or by the environment") {
-  const std::array words{"ckpt-test", "src", "--alone"};
-  CHECK(is_to_go_alone(3, words.data()));
-  CHECK_FALSE(is_to_go_alone(2, words.data()));
+  const std::vector<std::string> words{"src", "--alone"};
+  const std::vector<std::string> others{"src"};
+  CHECK(is_to_go_alone(words));
+  CHECK_FALSE(is_to_go_alone(others));
   for (const auto& [value, is_alone] : {std::pair{"1", true}, {"0", false}, {"", false}}) {
     setenv("CKPT_ALONE", value, 1);
-    CHECK(is_to_go_alone(2, words.data()) == is_alone);
+    CHECK(is_to_go_alone(others) == is_alone);
   }
   setenv("CKPT_ALONE", "yes", 1);
-  CHECK_THAT(caught([&] { is_to_go_alone(2, words.data()); }).message, Contains("CKPT_ALONE: 'yes', expected 1 or 0"));
+  CHECK_THAT(caught([&] { is_to_go_alone(others); }).message, Contains("CKPT_ALONE: 'yes', expected 1 or 0"));
   unsetenv("CKPT_ALONE");
 }
 

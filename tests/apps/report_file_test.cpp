@@ -87,7 +87,8 @@ TEST_CASE("what report_json writes is known again as a report") {
   const fixture::TemporaryDirectory scratch;
   const std::string path = scratch / "report.json";
   for (const Verb verb : {Verb::reshard, Verb::merge, Verb::split})
-    ReportFile(path, scratch / "out").write(report_json({program(verb).manual.name, ReshardJob(), {}}, Report(), 0));
+    ReportFile(path, scratch / "out")
+        .write(report_json({program(verb).manual.report_name(), ReshardJob(), {}}, Report(), 0));
   CHECK(nlohmann::json::parse(fixture::read_text(path))["program"] == "ckpt-split");
 }
 

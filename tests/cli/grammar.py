@@ -1,7 +1,7 @@
 """Whether messages are whole sentences of the form OBJECT: FOUND, expected EXPECTED; REMEDY."""
 import re
 
-MESSAGE = re.compile(r"ckpt-[a-z]+: (?:error|warning|info): (.*)")
+MESSAGE = re.compile(r"ckpt(?:[- ][a-z]+)?: (?:error|warning|info): (.*)")
 BROKEN = [
     (re.compile(r"expected expected|expected[,;:]|expected$"), "says nothing behind 'expected'"),
     (re.compile(r"expected (?:which|is|are|was|were|has|had|there|they|it is|it has|says|must|each of which)\b"), "has a sentence behind 'expected', where a thing is due"),

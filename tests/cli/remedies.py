@@ -5,9 +5,9 @@ import re
 import subprocess
 
 TIMEOUT_S = 30
-MESSAGE = re.compile(r"(ckpt-[a-z]+): (?:error|warning): .*?; (.*)")
+MESSAGE = re.compile(r"(ckpt(?:[- ][a-z]+)?): (?:error|warning): .*?; (.*)")
 # "ckpt-inspect --draft src > layout.json", as far as it may go; the prose behind it is left out word by word.
-COMMAND = re.compile(r"\bckpt-(?:merge|split|reshard|inspect|verify) [^;()]*")
+COMMAND = re.compile(r"\bckpt[- ](?:merge|split|reshard|inspect|draft|verify) [^;()]*")
 PATH = re.compile(r"\bgive (?:(?:the (?:one|file) that is meant, for example|the weights alone:) )?((?:'[^']*'|[\w./-])+)(?=$|[;,]| alone)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 # What only the user knows: SRC, OUT, A.json.
@@ -18,7 +18,7 @@ OTHERS = re.compile(r"\b(?:srun|mpirun|git|gzip|zstd|h5clear|save it with) [^;,]
 
 @functools.cache
 def options_of(program, path):
-    text = subprocess.run([program, "--help"], env={"PATH": path, "LC_ALL": "C.UTF-8"}, capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([*program.split(), "--help"], env={"PATH": path, "LC_ALL": "C.UTF-8"}, capture_output=True, text=True, check=True).stdout
     return set(OPTION.findall(text)) | {"--help"}
 
 
@@ -29,10 +29,10 @@ def unknown_options(program, text, environment):
 
 def command_words(text, directory):
     """The words of a command line, up to the first that is prose."""
-    words = []
+    words = []  # a verb belongs to ckpt
     for word in re.findall(r"(?:'[^']*'|[^\s'])+", text):
         plain = word.rstrip(",:")
-        belongs = (not words or plain == ">" or plain.startswith("-") or "/" in plain or "." in plain
+        belongs = (not words or words == ["ckpt"] or plain == ">" or plain.startswith("-") or "/" in plain or "." in plain
                    or bool(PLACEHOLDER.fullmatch(plain)) or (directory / plain.strip("'")).exists())
         if not belongs:
             break
@@ -44,8 +44,9 @@ def command_words(text, directory):
 
 def command_problems(words, directory, environment):
     command = " ".join(words)
-    problems = unknown_options(words[0], command, environment)
-    names = [word for word in words[1:] if not word.startswith("-")]
+    first = 2 if words[0] == "ckpt" else 1
+    problems = unknown_options(" ".join(words[:first]), command, environment)
+    names = [word for word in words[first:] if not word.startswith("-")]
     if problems or not names or any(PLACEHOLDER.fullmatch(name) for name in names) or "…" in command:
         return problems
     done = subprocess.run(["bash", "-eu", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL, capture_output=True,

@@ -41,7 +41,7 @@ def environment(programs, runner):
 
 
 def own(lines):
-    return [line for line in lines if re.match(r"ckpt-[a-z]+: ", line)]
+    return [line for line in lines if re.match(r"ckpt(?:[- ][a-z]+)?: ", line)]
 
 
 def without_formats(line):

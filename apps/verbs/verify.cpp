@@ -1,9 +1,13 @@
+#include "verbs/verbs.hpp"
 #include "verify/verify_program.hpp"
 
-int main(int argc, char** argv) {
-  const ckpt::cli::Program program{
-      ckpt::cli::Verb::verify,
-      {"ckpt-verify",
+namespace ckpt::cli {
+
+Command verify_command() {
+  return {
+      "whether two checkpoints hold the same tensors, or one is intact",
+      {"verify",
+       "ckpt verify",
        "[--from A.json] A [[--to B.json] B] [options]",
        "Proves that two checkpoints, each in its own layout and for any number of cards, hold the same tensors: names, "
        "dtypes, shapes, and every byte of every copy that B's cards hold. Padding is no part of a tensor, and "
@@ -13,10 +17,14 @@ int main(int argc, char** argv) {
        "A and B are directories with one file for each card, or single files. Runs by itself or under mpirun or srun, "
        "with any number of processes.",
        {{"Whether the files of 64 cards and what was made of them for 56 hold the same:",
-         "ckpt-verify --from train64.json step_1000 step_1000_56"},
+         "ckpt verify --from train64.json step_1000 step_1000_56"},
         {"Whether weights that were cast to bf16 are what they should be, by 4 processes:",
-         "mpirun -n 4 ckpt-verify --from train64.json --drop 'moments.*' --tolerance 4e-3 step_1000 weights.h5"}},
+         "mpirun -n 4 ckpt verify --from train64.json --drop 'moments.*' --tolerance 4e-3 step_1000 weights.h5"}},
        "0 the same, 1 they differ (standard output says where), 2 they could not be compared, or the command line or a "
-       "layout is wrong."}};
-  return ckpt::cli::run_verify_program(program, argc, argv);
+       "layout is wrong."},
+      [](const Manual& manual, const Words& words) {
+        return run_verify_program({Verb::verify, manual}, words);
+      }};
 }
+
+}  // namespace ckpt::cli
