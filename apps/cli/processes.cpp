@@ -14,7 +14,9 @@
 
 #include "base/interrupt.hpp"
 #include "base/limits.hpp"
+#include "base/log_line.hpp"
 #include "base/printable.hpp"
+#include "base/terminal.hpp"
 #include "cli/advice.hpp"
 #include "io/mapped_windows.hpp"
 #include "report/output.hpp"
@@ -43,7 +45,9 @@ void print_line(const std::string& line) {
 
 void print_error(const std::string& program, const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
-  print_line(program + ": error: " + (known != nullptr ? message(*known, program) : error.what()));
+  const std::string line =
+      log::line(program, log::Level::error, known != nullptr ? message(*known, program) : error.what());
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 constexpr std::string_view alone_option = "--alone";
@@ -170,10 +174,13 @@ int print_text(const std::string& program, const std::string& text, Stream to) {
   set_up_streams();
   try {
     if (!is_first_process()) return 0;
-    if (to == Stream::output)
-      print(Lines::as_they_are(text));
+    const bool is_output = to == Stream::output;
+    const bool is_coloured = shows_colours(is_output ? STDOUT_FILENO : STDERR_FILENO);
+    const std::string shown = is_coloured ? with_bold_headings(text) : text;
+    if (is_output)
+      print(Lines::as_they_are(shown));
     else
-      std::fwrite(text.data(), 1, text.size(), stderr);
+      std::fwrite(shown.data(), 1, shown.size(), stderr);
     return 0;
   } catch (const Error& error) {
     return print_refusal(program, error);

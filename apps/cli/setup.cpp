@@ -1,11 +1,14 @@
 #include "cli/setup.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 #include <optional>
 
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/advice.hpp"
 #include "cli/job_options.hpp"
@@ -112,7 +115,7 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
     if (!options.done.empty() && !options.dry_run)
       static_cast<void>(line_for(options.output, options.model));  // too; the model is not known yet
   }
-  const auto style = parse_progress(options.progress, is_terminal());
+  const auto style = parse_progress(options.progress, is_terminal(STDERR_FILENO));
   if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;
   setup.report = std::make_unique<ResultFile>();
   if (!options.report.empty() && processes.rank() == 0)

@@ -112,11 +112,6 @@ ProgressStyle parse_progress(const std::string& text, bool is_terminal) {
   throw Error(Kind::usage, "--progress", {"'" + text + "'", "one of auto, bar, lines, none", ""});
 }
 
-bool is_terminal() {
-  const char* const kind = std::getenv("TERM");
-  return isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string_view(kind) != "dumb";
-}
-
 std::string format_duration(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::max(0.0, std::ceil(seconds)));
   if (whole < 60) return fmt::format("{} s", whole);

@@ -14,9 +14,6 @@ enum class ProgressStyle { none, lines, bar };
 /// Parses "auto" (or nothing), "bar", "lines", "none". Throws usage.
 ProgressStyle parse_progress(const std::string& text, bool is_terminal);
 
-/// Whether standard error is a terminal that can redraw a line.
-bool is_terminal();
-
 /// A running job at one moment.
 struct Moment {
   Phase phase = Phase::catalog;

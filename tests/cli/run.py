@@ -41,6 +41,7 @@ def environment(programs, runner):
 
 
 def own(lines):
+    lines = [re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?=ckpt)", "", line) for line in lines]  # of what a case had put into a file
     return [line for line in lines if re.match(r"ckpt(?:[- ][a-z]+)?: ", line)]
 
 
