@@ -4,7 +4,7 @@
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libhdf5-dev zlib1g-dev libopenmpi-dev openmpi-bin)
 sample_packages=(python3-h5py)
-test_packages=(catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client valgrind)
+test_packages=(catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client valgrind mandoc zsh fish)
 check_packages=(clang-format clang-tidy)
 
 # has_header HEADER [HEADER…]: the compiler finds one of them.
@@ -44,7 +44,7 @@ has_package() {
     slurmctld) has_command slurmctld || [ -x /usr/sbin/slurmctld ] ;;
     slurmd) has_command slurmd || [ -x /usr/sbin/slurmd ] ;;
     slurm-client) has_command srun ;;
-    valgrind) has_command valgrind ;;
+    valgrind | mandoc | zsh | fish) has_command "$1" ;;
     clang-format | clang-tidy) has_command "$1" || has_command "$1-14" ;;
     python3-h5py) has_module h5py ;;
     python3-jsonschema) has_module jsonschema ;;

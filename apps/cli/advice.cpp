@@ -20,15 +20,15 @@ std::string rename_options(const std::string& renames) {
 namespace {
 
 /// `detail`: a strategy's path; a second line, if any, is what the layout has to say.
-std::string print_layout_of(const std::string& detail) {
+std::string print_layout_of(const std::string& detail, const std::string& layout) {
   const std::size_t end = detail.find('\n');
   return "print the layout with ckpt-inspect --as-layout " + shell_word(detail.substr(0, end)) +
-         " > layout.json, say " + detail.substr(end + 1) + " in it, and give it with --from layout.json";
+         " > layout.json, say " + detail.substr(end + 1) + " in it, and give it with " + layout + " layout.json";
 }
 
 }  // namespace
 
-std::string words(const Advice& advice) {
+std::string words(const Advice& advice, const std::string& layout) {
   using What = Advice::What;
   switch (advice.what) {
     case What::none:
@@ -40,12 +40,12 @@ std::string words(const Advice& advice) {
     case What::restart:
       return "start anew with --force instead of --resume";
     case What::give_layout:
-      return "give its layout with --from";
+      return "give its layout with " + layout;
     case What::draft_layout:
-      return "give its layout with --from; where there is none, have one drafted: ckpt-inspect --draft " +
+      return "give its layout with " + layout + "; where there is none, have one drafted: ckpt-inspect --draft " +
              shell_word(advice.detail) + " > layout.json";
     case What::print_layout:
-      return print_layout_of(advice.detail);
+      return print_layout_of(advice.detail, layout);
     case What::wait_for_writer:
       return "wait until the job that saves it is done (see --wait-for)";
     case What::compare_two:
@@ -95,11 +95,11 @@ std::string words(const Advice& advice) {
 namespace {
 
 /// The advice in words, as a continuation of the remedy.
-std::string after_remedy(const Error& error) {
+std::string after_remedy(const Error& error, const std::string& layout = "--layout") {
   const bool has_next = error.next_advice().what != Advice::What::none;
-  std::string advice = words(error.text().advice);
+  std::string advice = words(error.text().advice, layout);
   if (advice.empty()) return "";
-  if (has_next) advice += "; then " + words(error.next_advice());
+  if (has_next) advice += "; then " + words(error.next_advice(), layout);
   const std::string& remedy = error.text().remedy;
   if (remedy.empty()) return advice;
   // First says what is left of the run, then how to proceed.
@@ -124,14 +124,23 @@ std::string remedy(const Error& error) {
   return error.text().remedy + after_remedy(error);
 }
 
+namespace {
+
+std::string with_advice(const Error& error, const std::string& advice) {
+  const bool begins = error.text().remedy.empty() && !advice.empty();
+  return error.what() + ((begins ? "; " : "") + advice);
+}
+
+}  // namespace
+
 std::string message(const Error& error, const std::string& program) {
-  return is_followed_by(program, error.text().advice) ? message(error) : error.what();
+  if (!is_followed_by(program, error.text().advice)) return error.what();
+  // Without --to split's --layout is that of the output.
+  return with_advice(error, after_remedy(error, program.ends_with("split") ? "--layout beside --to" : "--layout"));
 }
 
 std::string message(const Error& error) {
-  const std::string advice = after_remedy(error);
-  const bool begins = error.text().remedy.empty() && !advice.empty();
-  return error.what() + ((begins ? "; " : "") + advice);
+  return with_advice(error, after_remedy(error));
 }
 
 }  // namespace ckpt::cli

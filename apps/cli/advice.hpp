@@ -6,8 +6,8 @@
 
 namespace ckpt::cli {
 
-/// The advice in terms of the programs' options; empty if there is none.
-std::string words(const Advice& advice);
+/// The advice in terms of the programs' options; empty if there is none. `layout`: the option for SRC's layout.
+std::string words(const Advice& advice, const std::string& layout = "--layout");
 
 /// An error's remedy, followed by its advice in words; empty if it has neither.
 std::string remedy(const Error& error);

@@ -14,57 +14,6 @@ namespace ckpt::cli {
 
 namespace {
 
-constexpr std::size_t text_column = 30;
-constexpr std::size_t line_width = 100;
-
-/// Wraps `text` at line_width characters, and indents every line after the first.
-std::string wrapped(const std::string& text, std::size_t indent) {
-  std::istringstream words(text);
-  std::string result;
-  std::string word;
-  std::size_t column = indent;
-  while (words >> word) {
-    const bool first_of_line = column == indent;
-    if (!first_of_line && column + 1 + word.size() > line_width) {
-      result += "\n" + std::string(indent, ' ') + word;
-      column = indent + word.size();
-    } else {
-      result += (first_of_line ? "" : " ") + word;
-      column += word.size() + (first_of_line ? 0 : 1);
-    }
-  }
-  return result;
-}
-
-/// An option's left side in the help: "  -o, --output PATH".
-std::string left_side(const CLI::Option& option) {
-  std::string names;
-  for (const auto& name : option.get_snames()) names += "-" + name + ", ";
-  for (const auto& name : option.get_lnames()) names += "--" + name + ", ";
-  names.resize(names.size() - 2);
-  if (option.get_expected_max() > 0) names += " " + option.get_type_name();
-  return (option.get_snames().empty() ? "      " : "  ") + names;
-}
-
-std::string option_lines(const CLI::Option& option) {
-  std::string left = left_side(option);
-  if (left.size() + 2 > text_column)
-    left += "\n" + std::string(text_column, ' ');
-  else
-    left.resize(text_column, ' ');
-  return left + wrapped(option.get_description(), text_column) + "\n";
-}
-
-/// The options' groups in the order of their first option.
-std::vector<std::string> groups_of(const std::vector<const CLI::Option*>& options) {
-  std::vector<std::string> groups;
-  for (const auto* option : options) {
-    if (std::find(groups.begin(), groups.end(), option->get_group()) == groups.end())
-      groups.push_back(option->get_group());
-  }
-  return groups;
-}
-
 /// A word that other programs use for one of our options.
 struct Synonym {
   std::string_view word;
@@ -78,7 +27,7 @@ constexpr std::array<Synonym, 42> synonyms{{
     {"--filter", "--only"},
     {"--select", "--only"},
     {"--params", "--only"},
-    {"--name", "--param"},
+    {"--name", "--only"},
     {"--dtype", "--cast"},
     {"--precision", "--cast"},
     {"--torch-dtype", "--cast"},
@@ -116,12 +65,12 @@ constexpr std::array<Synonym, 42> synonyms{{
 }};
 
 /// The option that an unknown word may mean: "did you mean --memory? ", or nothing.
-std::string guess(const std::string& word, const CLI::App& app) {
+std::string guess(const std::string& word, const CLI::App& app, const std::vector<OptionText>& options) {
   constexpr std::size_t alike = 4;  // the dashes and two letters
   std::vector<std::string> names;
-  for (const auto* option : app.get_options()) {
-    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
-  }
+  for (const OptionText& option : options)
+    for (const std::string& name : option.names)
+      if (name.starts_with("--")) names.push_back(name);
   const std::string bare = word.substr(0, word.find('='));
   for (const Synonym& each : synonyms)
     if (each.word == bare && app.get_option_no_throw(std::string(each.option)) != nullptr)
@@ -144,18 +93,33 @@ void CommandLine::group(const std::string& heading) {
   group_ = heading;
 }
 
+std::string CommandLine::note(const std::string& names, const std::string& type, const std::string& text,
+                              bool is_repeated) {
+  OptionText option{{}, type, text, group_, is_repeated};
+  std::string all;
+  std::istringstream parts(names);
+  for (std::string name; std::getline(parts, name, ',');) {
+    const bool is_alias = name.starts_with('(');
+    if (is_alias) name = name.substr(1, name.size() - 2);
+    if (!is_alias) option.names.push_back(name);
+    all += (all.empty() ? "" : ",") + name;
+  }
+  if (!option.names.empty()) options_.push_back(std::move(option));
+  return all;
+}
+
 void CommandLine::value(const std::string& names, std::string& to, const std::string& type, const std::string& text) {
-  app_->add_option(names, to, text)->type_name(type)->group(group_);
+  app_->add_option(note(names, type, text, false), to);
 }
 
 void CommandLine::repeated(const std::string& names, std::vector<std::string>& to, const std::string& type,
                            const std::string& text) {
   // Without extra arguments `--only a SRC` leaves SRC alone, and brackets in globs are not parsed as lists.
-  app_->add_option(names, to, text)->allow_extra_args(false)->type_name(type)->group(group_);
+  app_->add_option(note(names, type, text, true), to)->allow_extra_args(false);
 }
 
 void CommandLine::flag(const std::string& names, bool& to, const std::string& text) {
-  app_->add_flag(names, to, text)->group(group_);
+  app_->add_flag(note(names, "", text, false), to);
 }
 
 void CommandLine::positional(const std::string& name, std::string& to) {
@@ -163,9 +127,18 @@ void CommandLine::positional(const std::string& name, std::string& to) {
   app_->add_option(name, to);
 }
 
-std::optional<std::string> CommandLine::parse(const std::vector<std::string>& words) {
+const std::vector<OptionText>& CommandLine::options() {
+  if (is_closed_) return options_;
+  is_closed_ = true;
+  group("Help");
+  flag("-h", asks_brief_, "print the usual options and three examples, on one screen");
+  flag("--help", asks_help_, "print this help");
   flag("--version", asks_version_, "print the version");
-  flag("-h,--help", asks_help_, "print this help");
+  return options_;
+}
+
+std::optional<std::string> CommandLine::parse(const std::vector<std::string>& words) {
+  const std::vector<OptionText>& options = this->options();
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());  // the order in which CLI11 takes them
     app_->parse(reversed);
@@ -174,13 +147,14 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
   } catch (const CLI::ParseError& error) {
     throw Error(Kind::usage, "", {error.what(), "", see_help()});
   }
-  if (asks_help_) return help();
+  if (asks_help_) return full_help(manual_, options);
+  if (asks_brief_) return brief_help(manual_, options);
   if (asks_version_) return manual_.name + " " + CKPT_VERSION + "\n";
   const auto extra = app_->remaining();
   if (extra.empty()) return std::nullopt;
   const std::string& word = extra.front();
   if (word.size() > 1 && word[0] == '-')
-    throw Error(Kind::usage, word, {"unknown option", "", guess(word, *app_) + see_help()});
+    throw Error(Kind::usage, word, {"unknown option", "", guess(word, *app_, options) + see_help()});
   throw Error(Kind::usage, "'" + word + "'", {"one argument too many", "one " + join(positionals_), see_help()});
 }
 
@@ -204,22 +178,6 @@ void CommandLine::refuse_count(const std::vector<std::string>& words) const {
       throw Error(Kind::usage, names, {"given " + std::to_string(count) + " times", "once", see_help()});
   }
   throw Error(Kind::usage, words.empty() ? "" : words.back(), {"no value", "one", see_help()});
-}
-
-std::string CommandLine::help() const {
-  std::string text = "Usage: " + manual_.name + " " + manual_.usage + "\n\n" + wrapped(manual_.purpose, 0) + "\n";
-  const CLI::App& app = *app_;
-  const auto options = app.get_options([](const CLI::Option* option) { return option->nonpositional(); });
-  for (const auto& heading : groups_of(options)) {
-    text += "\n" + heading + ":\n";
-    for (const auto* option : options) {
-      if (option->get_group() == heading) text += option_lines(*option);
-    }
-  }
-  text += "\nExamples:\n";
-  for (const auto& example : manual_.examples)
-    text += "  " + wrapped(example.purpose, 2) + "\n    " + example.command + "\n";
-  return text + "\n" + wrapped("Exit status: " + manual_.exit_status, 0) + "\n";
 }
 
 }  // namespace ckpt::cli

@@ -5,31 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "cli/manual.hpp"
+
 namespace CLI {
 class App;
 }
 
 namespace ckpt::cli {
 
-/// A verb's own parts of its help.
-struct Manual {
-  struct Example {
-    std::string purpose;
-    std::string command;
-  };
-  std::string verb;     ///< "merge"
-  std::string name;     ///< as the program was called: "ckpt merge", "ckpt-merge"
-  std::string usage;    ///< "[--layout A.json] SRC -o merged.h5"
-  std::string purpose;  ///< a sentence or two
-  std::vector<Example> examples;
-  std::string exit_status;  ///< "0 done, 1 …"
-
-  /// The program's name in reports, however it was called.
-  std::string report_name() const { return "ckpt-" + verb; }
-};
-
-/// A program's options, declared group by group, and its help. Checks each word; the program itself checks combinations
-/// of options. Nothing else uses CLI11.
+/// A verb's options, declared topic by topic: once, for parsing, help, manual pages and completions. Checks each word;
+/// the verb itself checks combinations of options. Nothing else uses CLI11.
 class CommandLine {
  public:
   explicit CommandLine(const Manual& manual);
@@ -37,8 +22,10 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
   ~CommandLine();
 
-  /// Puts all options declared from here on under this heading.
+  /// Makes this the topic of all options declared from here on.
   void group(const std::string& heading);
+  /// `names`: "-o,--output,(--out)"; one in parentheses is taken, but not shown. `type`: "PATH"; "json|tree" where the
+  /// value is one of these words.
   void value(const std::string& names, std::string& to, const std::string& type, const std::string& text);
   /// An option that may be repeated; each use takes one value.
   void repeated(const std::string& names, std::vector<std::string>& to, const std::string& type,
@@ -47,8 +34,11 @@ class CommandLine {
   /// A word without an option; several are assigned in the order in which they are declared.
   void positional(const std::string& name, std::string& to);
 
-  /// Parses the words after the program's name. Returns the text that --help or --version asks for, and then ignores
-  /// the rest. Throws usage: unknown options, missing values, a word too many.
+  /// All options, those for help and the version last.
+  const std::vector<OptionText>& options();
+
+  /// Parses the words after the program's name. Returns the text that -h, --help or --version asks for, and then
+  /// ignores the rest. Throws usage: unknown options, missing values, a word too many.
   std::optional<std::string> parse(const std::vector<std::string>& words);
 
   /// "see ckpt-merge --help".
@@ -58,12 +48,16 @@ class CommandLine {
   /// Refuses options that have no value, or more than one.
   [[noreturn]] void refuse_count(const std::vector<std::string>& words) const;
 
-  std::string help() const;
+  /// Keeps an option's description. Returns all its names as CLI11 takes them.
+  std::string note(const std::string& names, const std::string& type, const std::string& text, bool is_repeated);
 
   const Manual& manual_;
   std::unique_ptr<CLI::App> app_;
   std::string group_;
+  std::vector<OptionText> options_;
+  bool is_closed_ = false;  ///< those for help and the version are declared
   std::vector<std::string> positionals_;
+  bool asks_brief_ = false;
   bool asks_help_ = false;
   bool asks_version_ = false;
 };

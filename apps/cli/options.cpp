@@ -16,46 +16,27 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   line.group("Layouts (a file, MindSpore's strategy or a directory of them, or - for standard input)");
   const std::string carried = "; may be left out where the checkpoint carries it, or says itself how it is cut";
   if (verb == Verb::verify) {
-    line.value("--from", to.source_layout, "A.json", "layout of A" + carried);
+    line.value("--layout,(--from)", to.source_layout, "A.json", "layout of A" + carried);
     line.value("--to", to.target_layout, "B.json", "layout of B" + carried);
-    line.value("--layout", to.only_layout, "A.json", "without B: the same as --from");
     return;
   }
-  if (verb == Verb::reshard) {
-    line.value("--from", to.source_layout, "A.json", "layout of SRC" + carried);
-    line.value("--to", to.target_layout, "B.json", "layout of the output");
-    line.value("--layout", to.only_layout, "A.json", "with --to-mesh or --cards: the same as --from");
-    line.value(
-        "--to-mesh", to.to_mesh, "AXIS=N,...",
-        "instead of --to: SRC's own rules on another mesh, for example dp=7,tp=8; axes not named keep their size");
-    line.value("--cards", to.cards, "N", "instead of --to: SRC's own rules on N cards, for a mesh of one axis");
-  } else if (verb == Verb::merge) {
-    line.value("--layout,--from", to.source_layout, "A.json", "layout of SRC" + carried);
-  } else {
-    line.value("--layout,--to", to.target_layout, "B.json", "layout of the output");
-    line.value("--from", to.source_layout, "A.json", "layout of SRC where it is no single file" + carried);
+  if (verb == Verb::merge) {
+    line.value("--layout,(--from)", to.source_layout, "A.json", "layout of SRC" + carried);
+    return;
   }
-}
-
-void declare_models(CommandLine& line, Options& to) {
-  line.group("Streaming training (tables by key)");
-  line.value("--model", to.model, "OUT",
-             "instead of SRC: the output directory of a job that notes each whole model in done-files there");
-  line.value("--latest", to.latest, "checkpoint|base|chain|DAY/PASS",
-             "which of OUT's: the last checkpoint (donefile.txt), the last base (base_donefile.txt or "
-             "xbox_base_done.txt), that base with the deltas that carry its key (patch_donefile.txt or "
-             "xbox_patch_done.txt), or the one named, for example 20190720/6, 20190721/base; with 20190720/delta-6 the "
-             "chain up to it. Of the paths in done-files only day and pass are taken");
-  line.value(
-      "--done", to.done, "FILE",
-      "when the output, which ends with DAY/PASS, stands: add a line to FILE, unless it has one for that day and "
-      "pass. One job at a time may do so");
-  line.repeated("--delta", to.delta, "DIR",
-                "a checkpoint that was saved after SRC, with the rows that have changed since; may be repeated, oldest "
-                "first. Of each key the newest row is taken, as a whole; keys that a delta says are deleted go. "
-                "Parameters beside the tables come from the newest checkpoint that has them");
-  line.value("--delta-layout", to.delta_layout, "A.json",
-             "layout of the deltas; default: the one that each carries, else that of SRC");
+  if (verb == Verb::split) {
+    line.value("--to", to.target_layout, "B.json", "layout of the output");
+    line.value("--layout", to.only_layout, "A.json",
+               "layout of SRC where it is no single file" + carried +
+                   ". Without --to it is that of the output, as before there was --to");
+    line.value("(--from)", to.source_layout, "A.json", "");
+    return;
+  }
+  line.value("--layout,(--from)", to.source_layout, "A.json", "layout of SRC" + carried);
+  line.value("--to", to.target_layout, "B.json", "layout of the output");
+  line.value("--to-mesh", to.to_mesh, "AXIS=N,...",
+             "SRC's own rules on another mesh, instead of --to; for example dp=7,tp=8; axes not named keep their size");
+  line.value("--cards", to.cards, "N", "SRC's own rules on N cards, instead of --to; for a mesh of one axis");
 }
 
 void declare_parameters(CommandLine& line, Verb verb, Options& to) {
@@ -71,18 +52,11 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
                 "that each rank has of its own, for example --first '*.running_*'");
   if (verb == Verb::merge)
     line.flag("--master-weights", to.master_weights,
-              "of DeepSpeed's ZeRO: the whole model under its own names, each weight as the optimizer keeps it (fp32) "
+              "the whole model that DeepSpeed's ZeRO keeps in fp32: under its own names, each weight as the optimizer "
+              "keeps it (fp32) "
               "where it does, tied weights too, frozen weights and buffers as they are; nothing else. The tensors of "
               "zero_to_fp32");
   if (verb != Verb::verify) {
-    line.repeated(
-        "--keep", to.keep, "TABLE:CONDITION",
-        "of tables whose names match, the rows for which a condition of their fields holds: numbers, + - * /, < <= > "
-        ">= "
-        "== !=, and, or, not, parentheses, and words that the layout's \"filters\" explain; reckoned in f32 where the "
-        "fields are; no comparison with NaN holds. NAME.x goes where NAME's rows go. Rows are chosen, no value is "
-        "changed: decays and resets are the trainer's. For example --keep 'embedding: show - click >= 1.5 and "
-        "unseen_days <= 16', or 'embedding: base'");
     line.repeated(
         "--cast", to.cast, "DTYPE[:GLOB]",
         "write floating-point parameters, or those whose names match, as f64, f32, f16 or bf16: rounded to the "
@@ -109,12 +83,12 @@ void declare_comparison(CommandLine& line, Options& to) {
 
 void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.group("Output");
-  line.value(
-      "-o,--output", to.output, "PATH",
-      std::string("the ") +
-          (verb == Verb::merge ? "file (with --shard-size, --format dcp or torch_dist the directory)" : "directory") +
-          " to write; refused if it exists, unless --force" +
-          (verb == Verb::merge ? "; - is standard output, which like a named pipe is written in order" : ""));
+  line.value("-o,--output", to.output, "PATH",
+             std::string("the ") + (verb == Verb::merge ? "file" : "directory") +
+                 " to write; refused if it exists, unless --force" +
+                 (verb == Verb::merge ? "; with --shard-size, --format dcp or torch_dist a directory; - is standard "
+                                        "output, which like a named pipe is written in order"
+                                      : ""));
   std::string names;
   std::string endings;
   std::string about;
@@ -125,12 +99,8 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
     if (!format.about.empty()) about.append("; ").append(format.name).append(": ").append(format.about);
   }
   line.value("--format", to.format, names,
-             "the output's files; default: as the ending of their names tells (" + endings + "), else HDF5" + about);
-  line.value(
-      "--leaves", to.leaves, "json|tree",
-      "what of torch's files is no tensor, number or text, in HDF5 and safetensors: json, what JSON can say, the rest "
-      "is told of and left out; tree, all of it, too, as opaque bytes that come back where torch's files are made of "
-      "these; default: json");
+             "the format of the output's files; default: as the ending of their names tells (" + endings +
+                 "), else HDF5" + about);
   if (verb == Verb::merge)
     line.value(
         "--shard-size", to.shard_size, "SIZE",
@@ -144,11 +114,6 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.flag("--crc", to.crc,
             "with --format mindspore: each file ends with its CRC, as those that MindSpore saves with crc_check=True; "
             "costs reading the output once");
-  if (verb == Verb::reshard || verb == Verb::split)
-    line.value(
-        "--digits", to.digits, "6|9",
-        "of the numbers in Paddle's text, where it is made of other files: 6, as Paddle writes them, which rounds; 9, "
-        "with which each f32 is read back as it was; default: 6");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
             "go on with the .partial output that a run of the same job left; data that is there is checked first");
@@ -165,20 +130,9 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
 
 void declare_running(CommandLine& line, Verb verb, Options& to) {
   line.group("Running");
-  line.value(
-      "--exchange", to.exchange, "auto|direct|mpi|nccl",
-      "how bytes get from reader to writer: direct, where every process sees every source file; mpi, where a file is "
-      "seen by some; nccl, the same by way of GPUs (tested on one GPU, not yet on several); default: auto; environment "
-      "variable: CKPT_EXCHANGE");
   line.value("--memory", to.memory, "SIZE",
              "staging memory of each process, for example 512MiB (the default) or 4G, as Slurm writes it; environment "
              "variable: CKPT_MEMORY");
-  line.value("--device-memory", to.device_memory, "SIZE",
-             "with nccl: staging memory of each process on its GPU, at most; default: 2GiB; environment variable: "
-             "CKPT_DEVICE_MEMORY");
-  line.value("--stall-timeout", to.stall_timeout, "S",
-             "with nccl: give up when the GPUs make no progress for S seconds; default: 120; environment variable: "
-             "CKPT_STALL_TIMEOUT");
   line.value("--threads", to.threads, "N",
              "threads of each process; default: its share of the cores; environment variable: CKPT_THREADS");
   line.value("--replicas", to.replicas, "trust|sample|full",
@@ -190,8 +144,6 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
         "--verify", to.verify, "none|written|reread",
         "written: what is written has the fingerprints of what was read; reread: the storage gives it back, too; "
         "default: written");
-  declare_external(line, to.allow_external);
-  declare_number_types(line, to.number_types);
   declare_alone(line, to.alone);
   line.value(
       "--wait-for", to.wait_for, "FILE[:DAY/PASS]",
@@ -199,27 +151,93 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
   line.value("--wait-timeout", to.wait_timeout, "S", "give up after S seconds; default: wait for ever");
 }
 
+void declare_exchange(CommandLine& line, Options& to) {
+  line.group("Several processes, and GPUs (NCCL)");
+  line.value(
+      "--exchange", to.exchange, "auto|direct|mpi|nccl",
+      "how bytes get from reader to writer: direct, where every process sees every source file; mpi, where a file is "
+      "seen by some; nccl, the same by way of GPUs (tested on one GPU, not yet on several); default: auto; environment "
+      "variable: CKPT_EXCHANGE");
+  line.value("--device-memory", to.device_memory, "SIZE",
+             "with nccl: staging memory of each process on its GPU, at most; default: 2GiB; environment variable: "
+             "CKPT_DEVICE_MEMORY");
+  line.value("--stall-timeout", to.stall_timeout, "S",
+             "with nccl: give up when the GPUs make no progress for S seconds; default: 120; environment variable: "
+             "CKPT_STALL_TIMEOUT");
+}
+
+void declare_reading(CommandLine& line, Options& to) {
+  line.group("How files are read");
+  declare_external(line, to.allow_external);
+  declare_number_types(line, to.number_types);
+}
+
+void declare_leaves(CommandLine& line, Options& to) {
+  line.group("Leaves: what torch's files hold besides tensors");
+  line.value(
+      "--leaves", to.leaves, "json|tree",
+      "what of torch's files is no tensor, number or text, in HDF5 and safetensors: json, what JSON can say, the rest "
+      "is told of and left out; tree, all of it, too, as opaque bytes that come back where torch's files are made of "
+      "these; default: json");
+}
+
+void declare_models(CommandLine& line, Options& to) {
+  line.value("--model", to.model, "OUT",
+             "instead of SRC: the output directory of a job that notes each whole model in done-files there");
+  line.value("--latest", to.latest, "checkpoint|base|chain|DAY/PASS",
+             "which of OUT's: the last checkpoint (donefile.txt), the last base (base_donefile.txt or "
+             "xbox_base_done.txt), that base with the deltas that carry its key (patch_donefile.txt or "
+             "xbox_patch_done.txt), or the one named, for example 20190720/6, 20190721/base; with 20190720/delta-6 the "
+             "chain up to it. Of the paths in done-files only day and pass are taken");
+  line.value(
+      "--done", to.done, "FILE",
+      "when the output, which ends with DAY/PASS, stands: add a line to FILE, unless it has one for that day and "
+      "pass. One job at a time may do so");
+  line.repeated("--delta", to.delta, "DIR",
+                "a checkpoint that was saved after SRC, with the rows that have changed since; may be repeated, oldest "
+                "first. Of each key the newest row is taken, as a whole; keys that a delta says are deleted go. "
+                "Parameters beside the tables come from the newest checkpoint that has them");
+  line.value("--delta-layout", to.delta_layout, "A.json",
+             "layout of the deltas; default: the one that each carries, else that of SRC");
+}
+
+void declare_tables(CommandLine& line, Verb verb, Options& to) {
+  line.group("Streaming training: tables by key");
+  declare_models(line, to);
+  line.repeated(
+      "--keep", to.keep, "TABLE:CONDITION",
+      "of tables whose names match, the rows for which a condition of their fields holds: numbers, + - * /, < <= > "
+      ">= "
+      "== !=, and, or, not, parentheses, and words that the layout's \"filters\" explain; reckoned in f32 where the "
+      "fields are; no comparison with NaN holds. NAME.x goes where NAME's rows go. Rows are chosen, no value is "
+      "changed: decays and resets are the trainer's. For example --keep 'embedding: show - click >= 1.5 and "
+      "unseen_days <= 16', or 'embedding: base'");
+  if (verb == Verb::reshard || verb == Verb::split)
+    line.value(
+        "--digits", to.digits, "6|9",
+        "of the numbers in Paddle's text, where it is made of other files: 6, as Paddle writes them, which rounds; 9, "
+        "with which each f32 is read back as it was; default: 6");
+}
+
 [[noreturn]] void contradiction(const std::string& found, const std::string& expected) {
   throw Error(Kind::usage, "", {found, expected, ""});
 }
 
-/// --layout stands for --from if it cannot mean any other layout.
-void take_only_layout(const Program& program, Options& options) {
+/// split's --layout is the output's where nothing else says what the output is to be, as before there was --to; else it
+/// is SRC's, as everywhere.
+void place_layout_of_split(Options& options) {
   if (options.only_layout.empty()) return;
-  if (!options.source_layout.empty()) contradiction("--layout and --from are given", "one of them");
-  const bool is_reshard = program.verb == Verb::reshard;
-  if (is_reshard ? options.to_mesh.empty() && options.cards.empty() : !options.output.empty())
-    throw Error(Kind::usage, "--layout",
-                {"it may be that of either checkpoint", "--from and --to",
-                 std::string("say --from for ") + (is_reshard ? "SRC, --to for the output" : "A, --to for B")});
-  options.source_layout = options.only_layout;
+  const bool has_target = !options.target_layout.empty() || !options.to_mesh.empty() || !options.cards.empty();
+  std::string& meant = has_target ? options.source_layout : options.target_layout;
+  if (!meant.empty()) contradiction("--layout and --from are given", "one of them");
+  meant = options.only_layout;
 }
 
 void check_targets(const Program& program, const CommandLine& line, const Options& options) {
   if (program.verb == Verb::merge || program.verb == Verb::verify) return;
   if (program.verb == Verb::split) {
     if (options.target_layout.empty())
-      throw Error(Kind::usage, "--layout B.json", {"missing", "the layout of the output", line.see_help()});
+      throw Error(Kind::usage, "--to B.json", {"missing", "the layout of the output", line.see_help()});
     return;
   }
   const auto given = [](const std::string& value) { return value.empty() ? 0 : 1; };
@@ -300,33 +318,47 @@ std::vector<std::string> without(std::vector<std::string> words, const std::stri
   return words;
 }
 
+void declare_options(CommandLine& line, Verb verb, Options& options) {
+  const bool is_verify = verb == Verb::verify;
+  line.positional(is_verify ? "A" : "SRC", options.source);
+  if (is_verify) line.positional("B", options.output);
+  declare_layouts(line, verb, options);
+  if (is_verify) declare_comparison(line, options);
+  if (!is_verify) declare_output(line, verb, options);
+  declare_parameters(line, verb, options);
+  declare_expectation(line, options.expectation,
+                      is_verify ? "the parameters compared, of A and of B," : "what would be written");
+  declare_running(line, verb, options);
+  declare_exchange(line, options);
+  declare_reading(line, options);
+  if (!is_verify) declare_leaves(line, options);
+  if (!is_verify) declare_tables(line, verb, options);
+  declare_messages(line, options.messages);
+  line.value("--progress", options.progress, "auto|bar|lines|none",
+             "a bar, a line each 10 s, or nothing; default: auto, a bar on a terminal and lines elsewhere");
+}
+
 }  // namespace
+
+std::vector<OptionText> options_of(const Program& program) {
+  Options unused;
+  CommandLine line(program.manual);
+  declare_options(line, program.verb, unused);
+  return line.options();
+}
 
 Options parse_options(const Program& program, const std::vector<std::string>& words) {
   Options options;
   CommandLine line(program.manual);
-  const bool is_verify = program.verb == Verb::verify;
-  line.positional(is_verify ? "A" : "SRC", options.source);
-  if (is_verify) line.positional("B", options.output);
-  declare_layouts(line, program.verb, options);
-  if (is_verify) declare_comparison(line, options);
-  if (!is_verify) declare_output(line, program.verb, options);
-  declare_parameters(line, program.verb, options);
-  declare_expectation(line, options.expectation,
-                      is_verify ? "the parameters compared, of A and of B," : "what would be written");
-  declare_running(line, program.verb, options);
-  if (!is_verify) declare_models(line, options);
-  declare_messages(line, options.messages);
-  line.value("--progress", options.progress, "auto|bar|lines|none",
-             "a bar, a line each 10 s, or nothing; default: auto, a bar on a terminal and lines elsewhere");
+  declare_options(line, program.verb, options);
   if (const auto text = line.parse(words)) {
     options.asked_text = *text;
     return options;
   }
-  take_only_layout(program, options);
+  place_layout_of_split(options);
   check(program, line, options);
   options.unshared = without(words, options.source);
-  if (is_verify) options.unshared = without(options.unshared, options.output);
+  if (program.verb == Verb::verify) options.unshared = without(options.unshared, options.output);
   return options;
 }
 

@@ -21,9 +21,9 @@ struct Program {
 struct Options {
   std::string source;
   std::string output;         ///< for ckpt-verify: B, the checkpoint to compare with
-  std::string source_layout;  ///< --from, or --layout if it can mean no other
-  std::string target_layout;  ///< --to, or ckpt-split's --layout
-  std::string only_layout;    ///< --layout of ckpt-reshard and ckpt-verify as it was written
+  std::string source_layout;  ///< --layout
+  std::string target_layout;  ///< --to, or split's --layout without it
+  std::string only_layout;    ///< split's --layout as it was written
   std::string to_mesh;
   std::string cards;
   std::vector<std::string> only;
@@ -70,6 +70,9 @@ struct Options {
   std::string asked_text;             ///< what --help or --version is to print; nothing else is used then
   std::vector<std::string> unshared;  ///< every word but the checkpoints' paths: the same on all processes of a run
 };
+
+/// All that the program's help says of its options.
+std::vector<OptionText> options_of(const Program& program);
 
 /// Parses the words after the program's name. Throws usage: unknown options, missing values, options that contradict
 /// each other.

@@ -59,27 +59,41 @@ Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expe
   return std::move(resolved.placement);
 }
 
-/// Keeps the entries whose names match a pattern. Throws input if none does.
+/// --only and --drop.
+struct Choice {
+  std::vector<Pattern> only;
+  std::vector<Pattern> drop;
+
+  bool is_everything() const { return only.empty() && drop.empty(); }
+  bool has(const std::string& name) const {
+    const auto matches = [&](const Pattern& pattern) { return pattern.matches(name); };
+    return (only.empty() || std::any_of(only.begin(), only.end(), matches)) &&
+           std::none_of(drop.begin(), drop.end(), matches);
+  }
+};
+
+/// Keeps the entries that are chosen. Throws input if none is.
 template <class Entries>
-void keep_matching(Entries& entries, const std::vector<Pattern>& patterns) {
+void keep_chosen(Entries& entries, const Choice& choice) {
   std::vector<std::string> names;
   names.reserve(entries.size());
   for (const auto& entry : entries) names.push_back(entry.name);
-  std::erase_if(entries, [&](const auto& entry) {
-    return std::none_of(patterns.begin(), patterns.end(), [&](const Pattern& p) { return p.matches(entry.name); });
-  });
+  std::erase_if(entries, [&](const auto& entry) { return !choice.has(entry.name); });
   if (!entries.empty()) return;
-  throw Error(Kind::input, "--param '" + patterns[0].text() + "'",
-              {"matches no parameter", "", "the nearest names are " + join(nearest(patterns[0].text(), names))});
+  if (choice.only.empty()) throw Error(Kind::input, "--drop", {"leaves no parameter", "", ""});
+  const std::string text = choice.only[0].text();
+  throw Error(Kind::input, "--only '" + text + "'",
+              {choice.drop.empty() ? "matches no parameter" : "leaves no parameter beside --drop", "",
+               "the nearest names are " + join(nearest(text, names))});
 }
 
-void keep_requested(Inspection& inspection, const std::vector<Pattern>& patterns) {
-  inspection.with_boxes = !patterns.empty();
-  if (patterns.empty()) return;
+void keep_requested(Inspection& inspection, const Choice& choice) {
+  inspection.with_boxes = !choice.only.empty();
+  if (choice.is_everything()) return;
   inspection.survey.attributes.clear();
   inspection.survey.leaves.clear();
-  if (!inspection.placement) return keep_matching(inspection.survey.parameters, patterns);
-  keep_matching(inspection.logical, patterns);
+  if (!inspection.placement) return keep_chosen(inspection.survey.parameters, choice);
+  keep_chosen(inspection.logical, choice);
   std::erase_if(inspection.survey.parameters, [&](const StoredParameter& stored) {
     return std::none_of(inspection.logical.begin(), inspection.logical.end(),
                         [&](const LogicalParameter& logical) { return logical.stored_name == stored.name; });
@@ -87,7 +101,7 @@ void keep_requested(Inspection& inspection, const std::vector<Pattern>& patterns
 }
 
 Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, const ExpectedTensors& expected,
-                   const std::vector<Pattern>& patterns, SourceStore& store) {
+                   const Choice& choice, SourceStore& store) {
   Inspection inspection{.path = options.path, .survey = survey(found)};
   if (found.checkpoint) {
     inspection.placement = placement_of(*found.checkpoint, expected, store);
@@ -101,7 +115,7 @@ Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, 
     throw Error(Kind::usage, "--key",
                 {"given for files that carry no layout", "their layout", "give it with --layout"});
   }
-  keep_requested(inspection, patterns);
+  keep_requested(inspection, choice);
   return inspection;
 }
 
@@ -146,14 +160,14 @@ std::string picture_of(const Inspection& inspection) {
 }
 
 void run_inspection(const InspectOptions& options, Communicator& processes) {
-  std::vector<Pattern> patterns;
+  Choice choice;
   std::optional<Expectation> expectation;
   std::unique_ptr<ResultFile> picture;
   agree(processes, [&] {
     expectation = parse_expectation(options.expectation);
     if (!options.picture.empty() && processes.rank() == 0)
       picture = std::make_unique<ResultFile>(picture_kind(), options.picture, "");
-    patterns = parse_globs("--param", options.parameters);
+    choice = {parse_globs("--only", options.only), parse_globs("--drop", options.drop)};
   });
   std::optional<Layout> layout;
   if (!options.layout.empty()) layout = read_layout(options.layout, options.path, processes);
@@ -167,7 +181,7 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
     if (reason) log::warn("{}", message(*reason));
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    const Inspection inspection = inspect(options, found, expected, patterns, stores.reading());
+    const Inspection inspection = inspect(options, found, expected, choice, stores.reading());
     if (picture != nullptr) picture->write(picture_of(inspection));
     if (options.json)
       print(Lines::as_they_are(inspection_json(inspection)));
@@ -187,18 +201,19 @@ void declare_mesh(CommandLine& line, const std::string& when, std::string& to) {
 
 void declare_shown(CommandLine& line, InspectOptions& options) {
   line.group("What to show");
-  line.value("--layout,--from", options.layout, "A.json",
+  line.value("--layout,(--from)", options.layout, "A.json",
              "layout of PATH (-: standard input); may be left out where the checkpoint carries it; shapes stand before "
              "the cards that hold them, \"0-31, 48\", \"1-19:2\" being every second from 1 to 19");
   line.repeated(
-      "--param", options.parameters, "GLOB",
+      "--only,(--param)", options.only, "GLOB",
       "only the parameters whose names match, and with a layout the box that each card holds; may be repeated");
+  line.repeated("--drop", options.drop, "GLOB", "all but the parameters whose names match; may be repeated");
   line.value("--key", options.key, "KEY",
              "where this key of tables is, and nothing else: its server, its row there and what it holds, or where it "
              "would be");
   line.value("--picture", options.picture, "OUT.svg",
              "with a layout, instead of tables, an SVG picture of which card holds what of each parameter (-: standard "
-             "output); alike parameters and the members of a bucket as one, unless --param chooses them");
+             "output); alike parameters and the members of a bucket as one, unless --only chooses them");
   line.flag("--draft", options.draft,
             "a layout of PATH on standard output, as far as names, shapes and bytes prove it; what they leave open is "
             "listed on standard error (exit status 1)");
@@ -237,15 +252,23 @@ void check(const CommandLine& line, const InspectOptions& options) {
     throw Error(Kind::usage, "", {"--json and --picture -", "one of them at most on standard output", ""});
   if (!options.key.empty() && (options.path.empty() || options.draft || !options.picture.empty()))
     throw Error(Kind::usage, "--key", {"given without PATH, or with --draft or --picture", "PATH's tables", ""});
-  if (options.draft &&
-      (!options.layout.empty() || !options.parameters.empty() || options.json || !options.picture.empty()))
-    throw Error(Kind::usage, "--draft",
-                {"given with --layout, --param, --json or --picture", "--mesh and --expect beside it at most", ""});
+  if (options.draft && (!options.layout.empty() || !options.only.empty() || !options.drop.empty() || options.json ||
+                        !options.picture.empty()))
+    throw Error(
+        Kind::usage, "--draft",
+        {"given with --layout, --only, --drop, --json or --picture", "--mesh and --expect beside it at most", ""});
   if (!options.draft && !options.mesh.empty())
     throw Error(Kind::usage, "--mesh", {"given without --draft", "what a layout is drafted on", ""});
 }
 
 }  // namespace
+
+std::vector<OptionText> inspect_options(const Manual& manual) {
+  InspectOptions unused;
+  CommandLine line(manual);
+  declare_inspect_options(line, manual.verb == "draft", unused);
+  return line.options();
+}
 
 InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std::string>& words) {
   InspectOptions options;

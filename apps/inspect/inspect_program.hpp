@@ -14,7 +14,8 @@ struct InspectOptions {
   std::string path;
   std::string layout;
   std::string as_layout;  ///< a strategy, or a checkpoint that describes its own layout
-  std::vector<std::string> parameters;
+  std::vector<std::string> only;
+  std::vector<std::string> drop;
   std::string key;  ///< to be looked up in the tables
   bool json = false;
   bool draft = false;
@@ -27,6 +28,9 @@ struct InspectOptions {
   MessageOptions messages;
   std::string asked_text;  ///< what --help or --version is to print
 };
+
+/// All that the help of inspect, or of draft, says of its options.
+std::vector<OptionText> inspect_options(const Manual& manual);
 
 /// Throws usage.
 InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std::string>& words);

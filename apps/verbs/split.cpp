@@ -7,15 +7,20 @@ Command split_command() {
   return {"one file for each of M cards, from a merged file",
           {"split",
            "ckpt split",
-           "--layout B.json merged.h5 -o DST [options]",
+           "--to B.json merged.h5 -o DST [options]",
            "Splits a file that holds every parameter whole into one file for each of M cards, in the directory DST. "
            "SRC may also be any checkpoint that carries its layout. Runs by itself or under mpirun or srun, with any "
            "number of processes.",
            {{"A merged file for the cards of stage two, on all cores of this machine:",
-             "ckpt split --layout stage2.json merged.h5 -o stage2"},
+             "ckpt split --to stage2.json merged.h5 -o stage2"},
             {"First a look at what it would do, and what each rule of the layout decides:",
-             "ckpt split --layout stage2.json merged.h5 -o stage2 --dry-run -v"}},
-           "0 done, 1 the job failed and nothing was published, 2 the command line or a layout is wrong."},
+             "ckpt split --to stage2.json merged.h5 -o stage2 --dry-run -v"}},
+           "0 done, 1 the job failed and nothing was published, 2 the command line or a layout is wrong.",
+           {"--to", "--layout", "-o", "--only", "--drop", "--rename", "--cast", "--format", "--force", "--resume",
+            "--dry-run", "--memory", "--report"}},
+          [](const Manual& manual) {
+            return options_of({Verb::split, manual});
+          },
           [](const Manual& manual, const Words& words) {
             return run_job_program({Verb::split, manual}, words);
           }};

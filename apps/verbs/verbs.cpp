@@ -9,6 +9,7 @@
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "cli/processes.hpp"
+#include "verbs/generated.hpp"
 
 namespace ckpt::cli {
 
@@ -87,20 +88,30 @@ std::string overview(const std::vector<Command>& all) {
     text += "  " + example.purpose + "\n    " + example.command + "\n";
   }
   text +=
-      "\nckpt VERB --help says everything about a verb, ckpt --version which ckpt this is. Each verb is also a "
-      "program:\n"
-      "ckpt-merge is ckpt merge.\n";
+      "\nckpt VERB -h has a verb's usual options, ckpt VERB --help all of them; ckpt --version says which ckpt this "
+      "is.\n"
+      "Each verb is also a program of its own: ckpt-merge is ckpt merge.\n";
   return text;
 }
 
+/// What `ckpt man [VERB]` prints.
+std::string page_of(const Words& words, const std::vector<Command>& all) {
+  if (words.size() == 1) return overview_page(all);
+  const Command* const command = find(all, words[1]);
+  if (command == nullptr) refuse_verb(words[1], all);
+  return verb_page(*command);
+}
+
 /// Runs what `ckpt WORDS...` says.
-int run_words(const Words& words, std::vector<Command>& all) {
+int run_words(const Words& words, const std::vector<Command>& all) {
   const std::string name(program_name);
   if (words.empty()) return print_text(name, overview(all), Stream::error) == 0 ? wrong_command_line : 1;
   const std::string& first = words.front();
   const bool asks_help = first == "help" || first == "--help" || first == "-h";
   if (asks_help && (words.size() == 1 || first != "help")) return print_text(name, overview(all));
   if (first == "--version" || first == "version") return print_text(name, name + " " + CKPT_VERSION + "\n");
+  if (first == "man") return print_text(name, page_of(words, all));
+  if (first == "completion") return print_text(name, completion(words.size() > 1 ? words[1] : "", all));
   const std::string& verb = asks_help ? words[1] : first;
   const Command* const command = find(all, verb);
   if (command == nullptr) refuse_verb(verb, all);

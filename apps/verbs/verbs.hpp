@@ -13,6 +13,7 @@ using Words = std::vector<std::string>;
 struct Command {
   std::string does;  ///< one line of ckpt's help
   Manual manual;
+  std::vector<OptionText> (*options)(const Manual& manual);
   int (*run)(const Manual& manual, const Words& words);  ///< the words after the verb; returns the exit status
 };
 

@@ -10,7 +10,7 @@ namespace ckpt::cli {
 inline Program program(Verb verb) {
   const char* const verbs[] = {"reshard", "merge", "split", "verify"};
   const std::string word = verbs[static_cast<int>(verb)];
-  return {verb, {word, "ckpt-" + word, "SRC -o DST", "Does its work.", {{"Do it:", "do it"}}, "0 done."}};
+  return {verb, {word, "ckpt-" + word, "SRC -o DST", "Does its work.", {{"Do it:", "do it"}}, "0 done.", {}}};
 }
 
 /// The message and kind of the Error that `work` throws.

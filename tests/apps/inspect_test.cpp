@@ -12,7 +12,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-const Manual manual{"inspect", "ckpt-inspect", "PATH", "Shows.", {}, "0 done."};
+const Manual manual{"inspect", "ckpt-inspect", "PATH", "Shows.", {}, "0 done.", {}};
 
 Placement placement_of(const std::string& layout, const std::vector<Tensor>& tensors) {
   return resolve_target(parse_layout(layout, "a.json"), tensors).placement;
@@ -29,7 +29,7 @@ TEST_CASE("ckpt-inspect's options") {
       parse_inspect_options(manual, {"--layout", "a", "dir", "--param", "w*", "--param", "[b]", "--json"});
   CHECK(options.path == "dir");
   CHECK(options.layout == "a");
-  CHECK(options.parameters == std::vector<std::string>{"w*", "[b]"});
+  CHECK(options.only == std::vector<std::string>{"w*", "[b]"});
   CHECK(options.json);
   CHECK_THAT(caught([] { parse_inspect_options(manual, {}); }).message, Contains("PATH: missing"));
 }

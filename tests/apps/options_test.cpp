@@ -51,21 +51,28 @@ TEST_CASE("every option of ckpt-reshard is taken as written") {
   CHECK(options.progress == "lines");
 }
 
-TEST_CASE("option --layout is the source's for ckpt-merge and the target's for ckpt-split") {
+TEST_CASE("option --layout is the source's, whatever the verb, and --to the output's") {
   CHECK(parse_options(program(Verb::merge), {"--layout", "a", "s", "-o", "m"}).source_layout == "a");
-  CHECK(parse_options(program(Verb::split), {"--layout=b", "s", "-o", "d"}).target_layout == "b");
+  CHECK(parse_options(program(Verb::verify), {"--layout", "a", "s"}).source_layout == "a");
+  const auto reshard = parse_options(program(Verb::reshard), {"--layout", "a", "--to", "b", "s", "-o", "d"});
+  CHECK((reshard.source_layout == "a" && reshard.target_layout == "b"));
+  const auto verify = parse_options(program(Verb::verify), {"--layout", "a", "--to=b", "s", "t"});
+  CHECK((verify.source_layout == "a" && verify.target_layout == "b"));
+  const auto split = parse_options(program(Verb::split), {"--layout", "a", "--to", "b", "s", "-o", "d"});
+  CHECK((split.source_layout == "a" && split.target_layout == "b"));
 }
 
-TEST_CASE("options --layout and --from or --to are one where no other layout can be meant") {
+TEST_CASE("older spellings of --layout are taken") {
   CHECK(parse_options(program(Verb::merge), {"--from", "a", "s", "-o", "m"}).source_layout == "a");
-  CHECK(parse_options(program(Verb::split), {"--to", "b", "s", "-o", "d"}).target_layout == "b");
-  CHECK(parse_options(program(Verb::verify), {"--layout", "a", "s"}).source_layout == "a");
-  CHECK(parse_options(program(Verb::reshard), {"--layout", "a", "--cards", "2", "s", "-o", "d"}).source_layout == "a");
+  CHECK(parse_options(program(Verb::verify), {"--from", "a", "s"}).source_layout == "a");
+  CHECK(parse_options(program(Verb::reshard), {"--from", "a", "--cards", "2", "s", "-o", "d"}).source_layout == "a");
+  CHECK(parse_options(program(Verb::split), {"--layout=b", "s", "-o", "d"}).target_layout == "b");
+  const auto split = parse_options(program(Verb::split), {"--from", "a", "--layout", "b", "s", "-o", "d"});
+  CHECK((split.source_layout == "a" && split.target_layout == "b"));
   CHECK_THAT(refusal(Verb::merge, {"--layout", "a", "--from", "b", "s", "-o", "m"}), Contains("--layout"));
-  CHECK_THAT(refusal(Verb::reshard, {"--layout", "a", "--from", "b", "--cards", "2", "s", "-o", "d"}),
+  CHECK_THAT(refusal(Verb::split, {"--layout", "a", "--from", "b", "--to", "c", "s", "-o", "d"}),
              Contains("--layout and --from are given"));
-  CHECK_THAT(refusal(Verb::verify, {"--layout", "a", "s", "t"}), Contains("say --from for A, --to for B"));
-  CHECK_THAT(refusal(Verb::split, {"--from", "a", "s", "-o", "d"}), Contains("--layout B.json: missing"));
+  CHECK_THAT(refusal(Verb::split, {"--from", "a", "s", "-o", "d"}), Contains("--to B.json: missing"));
 }
 
 TEST_CASE("a dry run needs no output") {
@@ -97,7 +104,33 @@ TEST_CASE("help and version come before anything that is wrong with the rest") {
   CHECK_THAT(help, Contains("CKPT_THREADS"));
   CHECK_THAT(help, Contains("CKPT_EXCHANGE"));
   CHECK_THAT(help, Contains("Examples:\n  Do it:\n    do it\n"));
+  CHECK(help.find("Examples:") < help.find("Output:"));
   CHECK(parse_options(program(Verb::split), {"--version"}).asked_text == "ckpt-split " CKPT_VERSION "\n");
+}
+
+TEST_CASE("the short help has the usual options, a line each, and says where the others are") {
+  auto merge = program(Verb::merge);
+  merge.manual.usual = {"--memory", "--layout"};
+  const auto help = parse_options(merge, {"-h"}).asked_text;
+  CHECK_THAT(help, Contains("      --memory SIZE           staging memory of each process\n"));
+  CHECK_THAT(help, Contains("      --layout A.json         layout of SRC\n"));
+  CHECK(help.find("--cast") == std::string::npos);
+  CHECK_THAT(help, Contains("options, by topic: ckpt-merge --help"));
+}
+
+TEST_CASE("an option's older names are taken, but not shown") {
+  std::string value;
+  Manual manual;
+  manual.name = "ckpt-test";
+  CommandLine line(manual);
+  line.value("--new,(--old)", value, "a|b|FILE", "what it is: more; and more");
+  CHECK_FALSE(line.parse({"--old", "x"}).has_value());
+  CHECK(value == "x");
+  const OptionText& option = line.options().front();
+  CHECK(option.spelling() == "--new a|b|FILE");
+  CHECK(option.in_short() == "what it is");
+  CHECK(option.choices() == Words{"a", "b"});
+  CHECK_THAT(caught([&] { CommandLine(manual).parse({"--olt"}); }).message, !Contains("--old"));
 }
 
 TEST_CASE("what a command line lacks or has too much of is named") {
@@ -106,7 +139,7 @@ TEST_CASE("what a command line lacks or has too much of is named") {
   CHECK_THAT(refusal(Verb::merge, {"s", "t", "-o", "m"}), Contains("'t': one argument too many"));
   CHECK_THAT(refusal(Verb::merge, {"s", "-o"}), Contains("-o: no value, expected one"));
   CHECK_THAT(refusal(Verb::merge, {"s", "-o", "m", "-o", "n"}), Contains("--output"));
-  CHECK_THAT(refusal(Verb::split, {"s", "-o", "d"}), Contains("--layout B.json: missing"));
+  CHECK_THAT(refusal(Verb::split, {"s", "-o", "d"}), Contains("--to B.json: missing"));
   CHECK_THAT(refusal(Verb::reshard, {"s", "-o", "d"}), Contains("no target is given"));
   CHECK_THAT(refusal(Verb::reshard, {"s", "-o", "d", "--to", "b", "--cards", "3"}), Contains("more than one target"));
   CHECK_THAT(refusal(Verb::reshard, {"s", "-o", "d", "--from", "-", "--to", "-"}), Contains("standard input"));
@@ -123,7 +156,5 @@ TEST_CASE("a program has no option of another") {
   CHECK_THAT(refusal(Verb::merge, {"s", "-o", "m", "--to", "b"}), Contains("--to: unknown option"));
   CHECK_THAT(refusal(Verb::split, {"s", "-o", "d", "--layout", "b", "--cards", "4"}),
              Contains("--cards: unknown option"));
-  CHECK_THAT(refusal(Verb::reshard, {"s", "-o", "d", "--layout", "b"}),
-             Contains("--layout: it may be that of either checkpoint, expected --from and --to"));
   CHECK_THAT(refusal(Verb::merge, {"s", "-o", "m", "--cards", "4"}), Contains("--cards: unknown option"));
 }
