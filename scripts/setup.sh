@@ -2,9 +2,9 @@
 # What quickstart and test share: finding the packages the project stands on, installing what is missing, and the
 # environment that MPI needs in a container. Debian's names; elsewhere each is probed by what it provides.
 
-build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libhdf5-dev zlib1g-dev libopenmpi-dev openmpi-bin)
+build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libhdf5-dev zlib1g-dev)
 sample_packages=(python3-h5py)
-test_packages=(catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client valgrind mandoc zsh fish)
+test_packages=(libopenmpi-dev openmpi-bin catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client valgrind mandoc zsh fish)
 check_packages=(clang-format clang-tidy)
 
 # has_header HEADER [HEADER…]: the compiler finds one of them.
@@ -82,7 +82,7 @@ explain_missing() {
     echo "These are needed and were not found (Debian's names): $*"
     echo "With administrator rights on Debian 12, 13 or a relative: apt-get install $*"
     echo "Elsewhere, ask for the same libraries: CMake 3.25, Ninja, a C++20 compiler (g++ 12 or newer), CLI11, nlohmann/json,"
-    echo "fmt, HDF5 1.10 or newer (serial, C), an MPI with mpirun, and for samples and tests h5py for /usr/bin/python3,"
+    echo "fmt, HDF5 1.10 or newer (serial, C), and for samples and tests h5py for /usr/bin/python3, an MPI with mpirun,"
     echo "Catch2, RapidCheck, jsonschema and Slurm (slurmctld, slurmd, srun)."
   } >&2
 }

@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -113,8 +115,8 @@ void close_all_but(int socket) {
     if (nowhere >= 0) ::dup2(nowhere, standard);
   constexpr unsigned first = STDERR_FILENO + 1;
   const auto number = static_cast<unsigned>(socket);
-  if (number > first) ::close_range(first, number - 1, 0);
-  ::close_range(std::max(number + 1, first), ~0U, 0);
+  if (number > first) ::syscall(SYS_close_range, first, number - 1, 0);  // glibc has a function for it from 2.34 on
+  ::syscall(SYS_close_range, std::max(number + 1, first), ~0U, 0);
 }
 
 /// Ignores the signals that end the program: the program ends in its own way, and the helper with it. Its children

@@ -1,4 +1,5 @@
-# What the project stands on. Debian 12: HDF5 1.10, Open MPI 4.1, Catch2 2; Debian 13: HDF5 1.14, Open MPI 5, Catch2 3.
+# What the project stands on. Debian 12: HDF5 1.10, Catch2 2; Debian 13: HDF5 1.14, Catch2 3. MPI and NCCL are opened when a job
+# needs them (lib/processes/mpi, lib/exchange/nccl): only tests look for an MPI.
 find_package(Threads REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -11,6 +12,3 @@ add_library(ckpt_hdf5 INTERFACE)
 target_include_directories(ckpt_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
 target_link_libraries(ckpt_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
 target_compile_definitions(ckpt_hdf5 INTERFACE ${HDF5_C_DEFINITIONS} H5_USE_110_API)
-
-set(MPI_CXX_SKIP_MPICXX ON)
-find_package(MPI REQUIRED COMPONENTS C CXX)

@@ -18,9 +18,9 @@ TEST_CASE("messages of a few MiB") {
 TEST_CASE("a message above the largest that MPI can count goes in pieces") {
   const std::uint64_t largest = GENERATE(1U, 7U, 4096U, 4099U);  // in place of 2^30
   const std::size_t unit = largest < 100 ? 50 : 20'000;
-  MpiCommunicator processes(largest);
-  contract::all(processes, unit);
-  contract::all(processes, static_cast<std::size_t>(largest));  // exactly one, two and three pieces
+  const auto processes = mpi_communicator(largest);
+  contract::all(*processes, unit);
+  contract::all(*processes, static_cast<std::size_t>(largest));  // exactly one, two and three pieces
 }
 
 TEST_CASE("processes on one node are numbered without a gap") {

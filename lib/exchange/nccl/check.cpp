@@ -11,8 +11,8 @@ void check(cudaError_t status, const char* call, const Advice& advice) {
 
 void check(ncclResult_t status, const char* call) {
   if (status == ncclSuccess || status == ncclInProgress) return;
-  std::string found = ncclGetErrorString(status);
-  if (const std::string last = ncclGetLastError(nullptr); !last.empty()) found += " (" + last + ")";
+  std::string found = nccl().error_string(status);
+  if (const std::string last = nccl().last_error(nullptr); !last.empty()) found += " (" + last + ")";
   throw Error(Kind::peer, call, {found, "", "NCCL_DEBUG=WARN tells more"});
 }
 

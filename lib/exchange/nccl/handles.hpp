@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
-#include <nccl.h>
 
 #include <cstddef>
 #include <string>
 
 #include "base/advice.hpp"
 #include "base/handle.hpp"
+#include "exchange/nccl/nccl_calls.hpp"
 
 namespace ckpt {
 
@@ -43,7 +43,7 @@ using Pin = Handle<PinTraits>;
 struct NcclCommTraits {
   using type = ncclComm_t;
   static type none() noexcept { return nullptr; }
-  static void release(type comm) noexcept { ncclCommAbort(comm); }
+  static void release(type comm) noexcept { nccl().comm_abort(comm); }
 };
 using NcclComm = Handle<NcclCommTraits>;
 

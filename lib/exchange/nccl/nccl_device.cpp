@@ -35,8 +35,10 @@ constexpr char has_gpu = '+';
 /// Returns the identity of this process's GPU, which is unique in the world, or why it has none.
 std::string survey(const Communicator& processes) {
   try {
+    const int gpu = own_gpu(processes);
+    nccl();  // a machine with a GPU and without NCCL has none that is of use
     cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, own_gpu(processes)), "cudaGetDeviceProperties");
+    check(cudaGetDeviceProperties(&properties, gpu), "cudaGetDeviceProperties");
     return has_gpu + std::string(properties.uuid.bytes, sizeof properties.uuid.bytes);
   } catch (const Error& error) {
     return error.what();
@@ -135,7 +137,7 @@ NcclDevice::NcclDevice(int gpu, int rank, int size, unsigned threads)
 }
 
 NcclDevice::~NcclDevice() {
-  if (is_finalized_ && comm_) ncclCommDestroy(comm_.release());
+  if (is_finalized_ && comm_) nccl().comm_destroy(comm_.release());
 }
 
 /// cudaHostAlloc of 4 GiB takes 1.7 to 2.9 s, on one thread; this takes 0.2 s on 16 (tests/gpu/RESULTS.md).
@@ -185,7 +187,7 @@ std::unique_ptr<Device::Mark> NcclDevice::mark(Queue queue) {
 
 std::string NcclDevice::invitation() {
   ncclUniqueId id{};
-  check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  check(nccl().unique_id(&id), "ncclGetUniqueId");
   return {id.internal, sizeof id.internal};
 }
 
@@ -199,33 +201,34 @@ void NcclDevice::connect(const std::string& invitation) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   ncclComm_t comm = nullptr;
-  const ncclResult_t status = ncclCommInitRankConfig(&comm, size_, id, rank_, &config);
+  const ncclResult_t status = nccl().comm_init(&comm, size_, id, rank_, &config);
   comm_ = NcclComm(comm);
   check(status, "ncclCommInitRankConfig");
 }
 
 /// Uses one group, so that all messages move at once. A call that fails must not leave it open.
 void NcclDevice::exchange(const Messages& sends, const Messages& receives) {
-  check(ncclGroupStart(), "ncclGroupStart");
+  check(nccl().group_start(), "ncclGroupStart");
   ncclResult_t status = ncclSuccess;
   const auto is_well = [&] { return status == ncclSuccess || status == ncclInProgress; };
   for (const auto& [peer, bytes] : sends)
-    if (is_well()) status = ncclSend(bytes.data(), bytes.size(), ncclInt8, peer, comm_.get(), stream(Queue::link));
+    if (is_well()) status = nccl().send(bytes.data(), bytes.size(), ncclInt8, peer, comm_.get(), stream(Queue::link));
   for (const auto& [peer, bytes] : receives)
-    if (is_well()) status = ncclRecv(bytes.data(), bytes.size(), ncclInt8, peer, comm_.get(), stream(Queue::link));
-  const ncclResult_t ended = ncclGroupEnd();
+    if (is_well())
+      status = nccl().receive(bytes.data(), bytes.size(), ncclInt8, peer, comm_.get(), stream(Queue::link));
+  const ncclResult_t ended = nccl().group_end();
   check(status, "ncclSend or ncclRecv");
   check(ended, "ncclGroupEnd");
 }
 
 void NcclDevice::disconnect() {
-  check(ncclCommFinalize(comm_.get()), "ncclCommFinalize");
+  check(nccl().comm_finalize(comm_.get()), "ncclCommFinalize");
   is_finalized_ = true;
 }
 
 bool NcclDevice::is_linked() {
   ncclResult_t state = ncclSuccess;
-  check(ncclCommGetAsyncError(comm_.get(), &state), "ncclCommGetAsyncError");
+  check(nccl().comm_async_error(comm_.get(), &state), "ncclCommGetAsyncError");
   check(state, "NCCL");
   return state == ncclSuccess;
 }

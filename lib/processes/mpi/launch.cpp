@@ -1,8 +1,5 @@
 #include "processes/mpi/launch.hpp"
 
-#include <mpi.h>
-
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -97,14 +94,6 @@ void prefer_shared_memory() {
   const bool is_one_node =
       all ? all == variable("OMPI_COMM_WORLD_LOCAL_SIZE") : variable("SLURM_STEP_NUM_NODES") == "1";
   if (is_one_node) setenv("OMPI_MCA_pml", "ob1", 0);
-}
-
-std::string mpi_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "unknown";
-  const std::string version(text.data(), static_cast<std::size_t>(length));
-  return version.substr(0, version.find_first_of(",\n"));  // Open MPI appends where and when it was built
 }
 
 }  // namespace ckpt

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -10,24 +8,26 @@
 
 #include "base/handle.hpp"
 #include "processes/communicator.hpp"
+#include "processes/mpi/mpi_abi.hpp"
 
 namespace ckpt {
 
+template <class Abi>
 struct MpiCommTraits {
-  using type = MPI_Comm;
-  static type none() noexcept { return MPI_COMM_NULL; }
-  static void release(type comm) noexcept { MPI_Comm_free(&comm); }
+  using type = typename Abi::Comm;
+  static type none() noexcept { return {}; }  // no library's handle
+  static void release(type comm) noexcept { MpiCalls<Abi>::instance().comm_free(&comm); }
 };
-using MpiComm = Handle<MpiCommTraits>;
 
 /// MPI counts in int: larger messages are sent in pieces of this size.
 inline constexpr std::uint64_t largest_message_bytes = 1ULL << 30;
 
 /// MPI_COMM_WORLD under a communicator of its own. If MPI is not running, the constructor starts it, and the destructor
 /// ends it: that object must outlive all others.
+template <class Abi>
 class MpiCommunicator final : public Communicator {
  public:
-  explicit MpiCommunicator(std::uint64_t largest_message = largest_message_bytes);
+  explicit MpiCommunicator(std::uint64_t largest_message);
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
   MpiCommunicator(MpiCommunicator&&) = delete;
@@ -40,8 +40,8 @@ class MpiCommunicator final : public Communicator {
   int local_size() const override { return local_size_; }
   std::vector<std::string> all_gather(const std::string& mine) override;
   std::string broadcast(const std::string& bytes, int root) override;
-  std::uint64_t sum(std::uint64_t value) override { return reduce(value, MPI_SUM); }
-  std::uint64_t maximum(std::uint64_t value) override { return reduce(value, MPI_MAX); }
+  std::uint64_t sum(std::uint64_t value) override { return reduce(value, mpi_.sum); }
+  std::uint64_t maximum(std::uint64_t value) override { return reduce(value, mpi_.max); }
   std::vector<std::string> all_to_all(std::vector<std::string> to_peer) override;
   std::unique_ptr<Pending> start(const std::vector<Message>& sends, const std::vector<Message>& receives) override;
   void raise_alarm() override;
@@ -49,9 +49,10 @@ class MpiCommunicator final : public Communicator {
   void clear_alarms() override;
   void abandon(int status) noexcept override;
 
-  MPI_Comm handle() const noexcept { return comm_.get(); }
-
  private:
+  using Mpi = MpiCalls<Abi>;
+  using Owner = Handle<MpiCommTraits<Abi>>;
+
   /// Lives during every collective call: if an exception leaves the call, it marks the communicator, whose destructor
   /// then frees the others. Entering a call also means that an error agreed on before has been handled.
   class Collective {
@@ -70,13 +71,19 @@ class MpiCommunicator final : public Communicator {
     int exceptions_ = std::uncaught_exceptions();
   };
 
+  typename Mpi::Comm handle() const noexcept { return comm_.get(); }
+  bool start_mpi();
   void connect();
-  std::uint64_t reduce(std::uint64_t value, MPI_Op operation);
+  template <class Call>
+  void collectively(const char* name, const Call& call);
+  void check_all(std::vector<typename Mpi::Request>& requests);
+  std::uint64_t reduce(std::uint64_t value, typename Mpi::Op operation);
   void broadcast_into(std::string& bytes, int root);
   void gather_small(const std::string& mine, const std::vector<std::uint64_t>& sizes, std::vector<std::string>& all);
   int piece(std::uint64_t left) const noexcept;
   void receive_alarm(int peer);
 
+  const Mpi& mpi_ = Mpi::instance();
   std::uint64_t largest_message_;
   bool started_mpi_ = false;
   bool interrupted_ = false;  ///< an exception left a collective call incomplete: the others are still in it
@@ -85,10 +92,13 @@ class MpiCommunicator final : public Communicator {
   int size_ = 1;
   int local_rank_ = 0;
   int local_size_ = 1;
-  MpiComm comm_;
+  Owner comm_;
   std::uint64_t alarms_raised_ = 0;             ///< by this process, in total
   std::vector<std::uint64_t> alarms_received_;  ///< from each process, in total
   bool is_alarmed_ = false;
 };
+
+/// Returns an MpiCommunicator of the library that is there. It sends messages in pieces of that many bytes.
+std::unique_ptr<Communicator> mpi_communicator(std::uint64_t largest_message = largest_message_bytes);
 
 }  // namespace ckpt

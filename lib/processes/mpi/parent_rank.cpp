@@ -136,7 +136,7 @@ std::optional<ParentRank> parent_rank(const LaunchEnvironment& environment, cons
     const fs::path place = proc / std::to_string(process);
     if (!has_same_place(text_of(place / "environ"), environment)) break;
     const ParentRank above{process, has_open(place, sockets),
-                           text_of(place / "maps").find("/libmpi.so") != std::string::npos};
+                           text_of(place / "maps").find("/libmpi") != std::string::npos};
     if (above.is_connected) return above;
     if (!nearest || (above.has_mpi && !nearest->has_mpi)) nearest = above;
     process = parent_of(place);
