@@ -63,6 +63,9 @@ require_packages() {
   fi
   if [ "$(id -u)" -ne 0 ]; then
     as_root=(sudo)
+    if ! [ -t 0 ]; then
+      as_root=(sudo -n)  # nobody is there to type a password
+    fi
   fi
   if ! has_command apt-get || { [ ${#as_root[@]} -gt 0 ] && ! has_command sudo; }; then
     explain_missing "${missing[@]}"
@@ -78,13 +81,11 @@ require_packages() {
 }
 
 explain_missing() {
-  {
-    echo "These are needed and were not found (Debian's names): $*"
-    echo "With administrator rights on Debian 12, 13 or a relative: apt-get install $*"
-    echo "Elsewhere, ask for the same libraries: CMake 3.25, Ninja, a C++20 compiler (g++ 12 or newer), CLI11, nlohmann/json,"
-    echo "fmt, HDF5 1.10 or newer (serial, C), and for samples and tests h5py for /usr/bin/python3, an MPI with mpirun,"
-    echo "Catch2, RapidCheck, jsonschema and Slurm (slurmctld, slurmd, srun)."
-  } >&2
+  if has_command apt-get; then
+    echo "not found: $*; with administrator rights: apt-get install $*" >&2
+  else
+    echo "not found (by Debian's names): $*; CMake 3.25, g++ 12, HDF5 1.10 or newer of each" >&2
+  fi
 }
 
 # frameworks_venv DIRECTORY REQUIREMENTS: a Python of its own with these packages, made anew when they change. Where it
