@@ -5,6 +5,7 @@
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libhdf5-dev zlib1g-dev)
 sample_packages=(python3-h5py)
 test_packages=(libopenmpi-dev openmpi-bin catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client valgrind mandoc zsh fish)
+optional_packages=(mpich libmpich-dev python3-venv)  # without them some tests are left out
 check_packages=(clang-format clang-tidy)
 
 # has_header HEADER [HEADER…]: the compiler finds one of them.
@@ -39,6 +40,9 @@ has_package() {
     zlib1g-dev) has_header zlib.h ;;
     libopenmpi-dev) has_command mpicc ;;
     openmpi-bin) has_command mpirun ;;
+    mpich) has_command mpiexec.mpich || has_command mpiexec.hydra ;;
+    libmpich-dev) has_command mpicc.mpich || has_command mpichversion ;;
+    python3-venv) has_module ensurepip ;;
     catch2) has_header catch2/catch.hpp catch2/catch_test_macros.hpp ;;
     librapidcheck-dev) has_header rapidcheck.h ;;
     slurmctld) has_command slurmctld || [ -x /usr/sbin/slurmctld ] ;;
