@@ -56,8 +56,8 @@ const MpiLibrary& library() {
 }  // namespace
 
 std::vector<std::string> mpi_library_names(const LaunchEnvironment& environment) {
-  const std::vector<std::string> open_mpi{"libmpi.so.40"};                                      // from Open MPI 3 on
-  const std::vector<std::string> mpich{"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"};  // Intel's is the first
+  std::vector<std::string> open_mpi{"libmpi.so.40"};                                      // from Open MPI 3 on
+  std::vector<std::string> mpich{"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"};  // Intel's is the first
   const auto choice = environment.variable(choice_variable).value_or("");
   if (choice == "openmpi") return open_mpi;
   if (choice == "mpich") return mpich;
