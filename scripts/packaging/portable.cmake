@@ -1,6 +1,13 @@
 # Builds for CKPT_ARCH with the portable-cc and portable-c++ on PATH, which scripts/package makes, and the libraries below CKPT_PREFIX.
-set(CMAKE_SYSTEM_NAME Linux)
-set(CMAKE_SYSTEM_PROCESSOR ${CKPT_ARCH})
+cmake_host_system_information(RESULT host QUERY OS_PLATFORM)
+if(NOT CKPT_ARCH STREQUAL host)  # else CMake would take this machine's own programs for another's, and run none of them
+  set(CMAKE_SYSTEM_NAME Linux)
+  set(CMAKE_SYSTEM_PROCESSOR ${CKPT_ARCH})
+  find_program(CKPT_EMULATOR NAMES qemu-${CKPT_ARCH}-static qemu-${CKPT_ARCH})
+  if(CKPT_EMULATOR AND EXISTS /usr/${CKPT_ARCH}-linux-gnu/lib)  # that architecture's glibc: libc6-arm64-cross
+    set(CMAKE_CROSSCOMPILING_EMULATOR ${CKPT_EMULATOR} -L /usr/${CKPT_ARCH}-linux-gnu)
+  endif()
+endif()
 foreach(tool C_COMPILER:cc CXX_COMPILER:c++ AR:ar RANLIB:ranlib)
   string(REPLACE ":" ";" tool ${tool})
   list(GET tool 0 variable)
