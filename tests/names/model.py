@@ -60,6 +60,9 @@ def evaluate(text, value_of):
             return node.value
         if isinstance(node, ast.Name):
             return value_of(node.id)
+        if isinstance(node, ast.Subscript):
+            every, at = value(node.value), value(node.slice)
+            return every[at] if isinstance(every, list) and at is not MISSING and 0 <= at < len(every) else MISSING
         if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
             left, right = value(node.left), value(node.right)
             return MISSING if MISSING in (left, right) else ARITHMETIC[type(node.op)](left, right)
@@ -299,9 +302,8 @@ def inherited(data, place, seen=()):
     require(data["base"] not in seen, f"base: {data['base']} is its own")
     base = inherited(read_json(place / f"{data['base']}.json"), place, (*seen, data["base"]))
     merged = {**base, **{key: value for key, value in data.items() if key not in ("base", "tensors")}}
-    for key in ("sizes", "stack", "states", "drop", "tied"):
-        if isinstance(base.get(key), dict):
-            merged[key] = {**base[key], **data.get(key, {})}
+    for key in ("sizes", "stack", "states", "drop"):
+        merged[key] = {**base.get(key, {}), **data.get(key, {})}
     merged["tensors"] = data.get("tensors", []) + base["tensors"]
     return merged
 
@@ -407,7 +409,7 @@ class Conversion:
             require(not missing, f"nothing makes {missing[:4]}")
 
     def said(self, key, side):
-        return (self.map.data.get(key) or {}).get(side) or ({} if key in ("stack", "tied") else [])
+        return (self.map.data.get(key) or {}).get(side) or ({} if key == "stack" else [])
 
     def is_stacked(self, side, names):
         stack = self.said("stack", side)
@@ -418,9 +420,17 @@ class Conversion:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.said("drop", side))
 
     def tied(self, side):
-        tied = self.map.data.get("tied") or {}
-        holds = "when" not in tied or truth(evaluate(tied["when"], self.map.field))
-        return self.said("tied", side) if holds else {}
+        """Second name -> first name."""
+        said = self.map.data.get("tied") or []
+        found = {}
+        for one in said if isinstance(said, list) else [said]:
+            if "when" not in one or truth(evaluate(one["when"], self.map.field)):
+                for second, first in one.get(side, {}).items():
+                    tensor = parse_tensor(second)
+                    axes = [axis for words in tensor.carried for axis in axes_of_capture(words)]
+                    for values in itertools.product(*(range(self.map.sizes[axis]) for axis in axes)):
+                        found[spelled(tensor, dict(zip(axes, values)), self.map.sizes)] = first
+        return found
 
     def drop_and_tie(self):
         for name in [name for name in self.tensors if self.is_dropped(self.source, name)]:
@@ -475,9 +485,9 @@ class Conversion:
         plain = [dict(zip(numbers, each)) for each in itertools.product(*(range(self.map.sizes[axis]) for axis in numbers))]
         if not texts:
             return plain
-        pattern = tensors[self.source][0].name
-        regex = re.sub(r"\\\{([^{}]*)\\\}", lambda hit: f"(?P<{hit[1]}>.+)" if hit[1] in texts else "[0-9]+", re.escape(pattern)) + r"\Z"
-        found = sorted({tuple(hit[text] for text in texts) for name in names if (hit := re.match(regex, name))})
+        regexes = [re.sub(r"\\\{([^{}]*)\\\}", lambda hit: f"(?P<{hit[1]}>.+)" if hit[1] in texts else "[0-9]+", re.escape(tensor.name)) + r"\Z"
+                   for tensor in tensors[self.source]]
+        found = sorted({tuple(hit[text] for text in texts) for name in names for regex in regexes if (hit := re.match(regex, name))})
         return [{**values, **dict(zip(texts, each))} for each in found for values in plain]
 
     def names(self, tensors, values):
@@ -492,15 +502,14 @@ class Conversion:
         return found
 
     def convert(self, tensors, state):
-        made, taken = {}, set()
+        made, taken, lacking_everywhere = {}, set(), {}
         for rule in self.map.rules:
-            cases = list(self.cases(rule, tensors))
+            cases = [(values, sources, targets) for values, sources, targets in self.cases(rule, tensors)
+                     if not (set(sources) & taken or set(targets) & set(made)) and self.is_wanted(targets, state)]
             every = {name for _, sources, _ in cases for name in sources}
             there = every & set(tensors)
-            wanted = self.wanted is None or all(self.state_name(self.target, state, name) in self.wanted for *_, targets in cases for name in targets)
-            targets = {name for *_, targets in cases for name in targets}
-            if not there or there <= taken or targets & set(made) or not wanted:
-                self.passed += sorted(every - taken) if not there and state is None else []
+            if not there:
+                lacking_everywhere.update({name: every for *_, targets in cases for name in targets})
                 continue
             lacking = sorted(every - there)
             require(not lacking or state is not None, f"rule {rule.number}: {sorted(there)[0]} is there, {lacking[:1]} is not")
@@ -508,9 +517,14 @@ class Conversion:
                 if set(sources) <= set(tensors):
                     made.update(self.move(rule, {name: (tensors[name], sources[name]) for name in sources}, targets, state))
                     taken |= set(sources)
+        if state is None:
+            self.passed = sorted({min(names) for target, names in lacking_everywhere.items() if target not in made and names})
         for name, value in made.items():
             self.made[self.state_name(self.target, state, name)] = value
         self.used |= taken
+
+    def is_wanted(self, targets, state):
+        return self.wanted is None or all(self.state_name(self.target, state, name) in self.wanted for name in targets)
 
     def move(self, rule, sources, targets, state):
         """The elements of one instance: name -> array."""
