@@ -1,0 +1,207 @@
+"""Maps of names against Megatron-core: tiny models of transformers, through layouts/names, become its own modules' weights, which then give the
+same logits; and the tensors that its checkpoint would have become the files of transformers again.
+
+No map is compared with itself: whether an element is in its place is decided by both systems' forward passes.
+"""
+import sys
+import warnings
+
+warnings.filterwarnings("ignore")  # of packages that Megatron does without
+
+import jobs  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import torch._dynamo  # noqa: F401, E402
+import transformers  # noqa: E402
+from megatron.core import parallel_state  # noqa: E402
+from megatron.core.dist_checkpointing.mapping import ShardedTensor, ShardedTensorFactory  # noqa: E402
+from megatron.core.models import backends  # noqa: E402
+from megatron.core.models.gpt import GPTModel  # noqa: E402
+from megatron.core.models.gpt.gpt_layer_specs import get_gpt_decoder_block_spec, get_gpt_layer_local_spec  # noqa: E402
+from megatron.core.transformer import attention, multi_latent_attention  # noqa: E402
+from megatron.core.transformer.moe import moe_utils  # noqa: E402
+from megatron.core.transformer.module import MegatronModule  # noqa: E402
+from megatron.core.transformer.transformer_config import MLATransformerConfig, TransformerConfig  # noqa: E402
+
+from megatron_test import prepare  # noqa: E402  (it also keeps Megatron's buffers on the CPU)
+
+sys.path.insert(0, str(jobs.ROOT / "tests" / "names"))
+import model as naive  # noqa: E402
+
+moe_utils.te_general_gemm = None  # a name that Megatron asks for, and does not have without Transformer Engine
+transformers.utils.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+LAYERS, HIDDEN, VOCABULARY, PADDED, LENGTH = 3, 24, 17, 20, 16
+DENSE = {"num_hidden_layers": LAYERS, "hidden_size": HIDDEN, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 4,
+         "intermediate_size": 20, "vocab_size": VOCABULARY, "max_position_embeddings": LENGTH, "tie_word_embeddings": False}
+MEGATRON = {"num_layers": LAYERS, "hidden_size": HIDDEN, "num_attention_heads": 6, "hidden_dropout": 0.0, "attention_dropout": 0.0,
+            "use_cpu_initialization": True, "masked_softmax_fusion": False, "bias_dropout_fusion": False, "gradient_accumulation_fusion": False,
+            "pipeline_dtype": torch.float32}
+SWIGLU = {"gated_linear_unit": True, "activation_func": torch.nn.functional.silu, "add_bias_linear": False, "normalization": "RMSNorm",
+          "layernorm_epsilon": 1e-6}
+GROUPED = {**MEGATRON, **SWIGLU, "num_query_groups": 2, "kv_channels": 4, "ffn_hidden_size": 20}
+MOE = {"moe_router_topk": 2, "moe_token_dispatcher_type": "allgather", "moe_router_load_balancing_type": "none"}
+
+
+class PlainAttention(MegatronModule):
+    """Causal attention for values of another width than keys, which Megatron leaves to Transformer Engine."""
+
+    def __init__(self, config, *_, softmax_scale=None, **__):
+        super().__init__(config)
+        self.scale = softmax_scale
+
+    def forward(self, query, key, value, *_, **__):
+        query, key, value = (x.permute(1, 2, 0, 3) for x in (query, key, value))
+        found = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=self.scale)
+        return found.permute(2, 0, 1, 3).flatten(2)
+
+
+class NoSuchLayer:
+    """Where Megatron asks whether a layer is Transformer Engine's."""
+
+
+def save_small(name, place, **more):
+    """A tiny model of transformers with random weights and norms, saved; with its configuration."""
+    torch.manual_seed(len(name))
+    config = transformers.AutoConfig.for_model(name, **more)
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    with torch.no_grad():
+        for parameter in model.state_dict().values():
+            parameter.normal_(0.0, 0.3).add_(1.0 if parameter.ndim == 1 else 0.0)
+    model.save_pretrained(place)
+    return config, model
+
+
+def sharded(model):
+    """Name and whole shape of each tensor in its torch_dist checkpoint -> where this module's elements of it are."""
+    found = {}
+    for value in model.sharded_state_dict().values():
+        built = value.build() if isinstance(value, ShardedTensorFactory) else value
+        for shard in built if isinstance(built, list) else [built]:
+            if isinstance(shard, ShardedTensor):
+                found.setdefault((shard.key, tuple(shard.global_shape)), []).append(shard)
+    return found
+
+
+def place_of(shard):
+    ahead = shard.prepend_axis_num
+    return (*shard.global_offset[:ahead], *(slice(at, at + n) for at, n in zip(shard.global_offset[ahead:], shard.local_shape)))
+
+
+def fill(model, tensors):
+    for (name, _), shards in sharded(model).items():
+        for shard in shards:
+            shard.data.detach().copy_(torch.from_numpy(tensors[name][place_of(shard)].copy()).reshape(shard.data.shape))
+
+
+def whole(model):
+    found = {}
+    for (name, shape), shards in sharded(model).items():
+        found[name] = np.zeros(shape, np.float32)
+        for shard in shards:
+            found[name][place_of(shard)] = shard.data.detach().float().numpy().reshape(shard.local_shape)
+    return found
+
+
+def same_logits(map_name, hf, place, megatron):
+    """Both models' logits, after the weights went through the map; and back."""
+    config, model = hf
+    files = naive.read_safetensors(place / "model.safetensors")
+    described, ready = naive.read_json(place / "config.json"), naive.ready_map(map_name)
+    wanted = {name: shape for name, shape in sharded(megatron)}
+    fill(megatron, naive.convert(ready, described, "hf", files, wanted))
+    tokens = torch.randint(0, VOCABULARY, (2, LENGTH))
+    mask = torch.triu(torch.ones(1, 1, LENGTH, LENGTH), 1).bool()
+    with torch.no_grad():
+        expected = model(tokens).logits
+        found = megatron.eval()(tokens, torch.arange(LENGTH).expand(2, -1), mask)[..., :VOCABULARY]
+    apart = (found - expected).abs().max().item()
+    assert apart < 2e-4 * max(1.0, expected.abs().max().item()), f"{map_name}: logits differ by {apart} of {expected.abs().max().item()}"
+    assert expected.std() > 0.05, "logits that say nothing"
+    back = naive.convert(ready, described, "megatron", whole(megatron), naive.shapes_of(files))
+    jobs.same_bytes(back, files, f"{map_name}: {len(wanted)} tensors of Megatron, logits apart by {apart:.1e} of {expected.abs().max().item():.1f}, and back")
+
+
+def gpt(config, spec, position="rope", tied=False, base=10000, **more):
+    return GPTModel(config, spec, PADDED, LENGTH, position_embedding_type=position, share_embeddings_and_output_weights=tied, rotary_base=base, **more)
+
+
+def dense_case(name, map_name, hf_more=(), megatron_more=(), qk_layernorm=False):
+    place = jobs.scratch()
+    hf = save_small(name, place, **{**DENSE, **dict(hf_more)})
+    config = TransformerConfig(**{**GROUPED, **dict(megatron_more)})
+    base = hf[0].rope_parameters["rope_theta"]
+    same_logits(map_name, hf, place, gpt(config, get_gpt_layer_local_spec(normalization="RMSNorm", qk_layernorm=qk_layernorm), base=base))
+
+
+def block_case(name, map_name, hf_more, megatron_config, **more):
+    place = jobs.scratch()
+    hf = save_small(name, place, **hf_more)
+    spec = get_gpt_decoder_block_spec(megatron_config, use_transformer_engine=False, normalization="RMSNorm")
+    same_logits(map_name, hf, place, gpt(megatron_config, spec, base=hf[0].rope_parameters["rope_theta"], **more))
+
+
+def dense():
+    dense_case("llama", "llama")
+    dense_case("llama", "llama", {"attention_bias": True, "mlp_bias": True}, {"add_bias_linear": True})
+    dense_case("qwen2", "qwen2", {}, {"add_qkv_bias": True})
+    dense_case("qwen3", "qwen3", {}, {"qk_layernorm": True}, qk_layernorm=True)
+
+
+def gpt2():
+    place = jobs.scratch()
+    hf = save_small("gpt2", place, n_layer=LAYERS, n_embd=HIDDEN, n_head=6, n_positions=LENGTH, vocab_size=VOCABULARY, resid_pdrop=0.0)
+    config = TransformerConfig(**MEGATRON, ffn_hidden_size=4 * HIDDEN, add_bias_linear=True, normalization="LayerNorm",
+                               activation_func=lambda x: torch.nn.functional.gelu(x, approximate="tanh"))
+    same_logits("gpt2", hf, place, gpt(config, get_gpt_layer_local_spec(), "learned_absolute", tied=True))
+
+
+def qwen3_moe():
+    more = {**DENSE, "num_experts": 4, "moe_intermediate_size": 8, "num_experts_per_tok": 2, "mlp_only_layers": [1], "norm_topk_prob": True}
+    config = TransformerConfig(**GROUPED, **MOE, num_moe_experts=4, moe_ffn_hidden_size=8, moe_layer_freq=[1, 0, 1], qk_layernorm=True)
+    block_case("qwen3_moe", "qwen3_moe", more, config)
+
+
+def mixtral():
+    config = TransformerConfig(**{**GROUPED, "layernorm_epsilon": 1e-5}, **MOE, num_moe_experts=4, moe_ffn_hidden_size=20)
+    block_case("mixtral", "mixtral", {**DENSE, "num_local_experts": 4}, config)
+
+
+def deepseek_v3():
+    backends.LocalSpecProvider.core_attention = lambda _: PlainAttention
+    for module in (attention, multi_latent_attention):
+        module.TELinear = module.TEColumnParallelLinear = module.Linear = NoSuchLayer
+    heads = {key: value for key, value in DENSE.items() if key not in ("head_dim", "num_key_value_heads")}
+    shared = {"q_lora_rank": 5, "kv_lora_rank": 7, "v_head_dim": 3}
+    for lora in (5, None):
+        shared["q_lora_rank"] = lora
+        more = {**heads, **shared, "num_key_value_heads": 6, "n_routed_experts": 4, "moe_intermediate_size": 8, "n_shared_experts": 2,
+                "first_k_dense_replace": 1, "qk_nope_head_dim": 4, "qk_rope_head_dim": 2, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1,
+                "routed_scaling_factor": 2.5, "norm_topk_prob": True}
+        config = MLATransformerConfig(
+            **MEGATRON, **SWIGLU, **MOE, **shared, ffn_hidden_size=20, num_moe_experts=4, moe_ffn_hidden_size=8, moe_layer_freq=[0, 1, 1],
+            moe_shared_expert_intermediate_size=16, moe_router_enable_expert_bias=True, moe_router_score_function="sigmoid", qk_head_dim=4,
+            qk_pos_emb_head_dim=2, rope_type="rope", qk_layernorm=True, apply_rope_fusion=False, multi_latent_attention=True,
+            moe_router_topk_scaling_factor=2.5)
+        block_case("deepseek_v3", "deepseek_v3", more, config)
+
+
+def work(_, case):
+    parallel_state.initialize_model_parallel(1, 1)
+    prepare()
+    CASES[case]()
+
+
+CASES = {"dense": dense, "gpt2": gpt2, "qwen3_moe": qwen3_moe, "mixtral": mixtral, "deepseek_v3": deepseek_v3}
+
+
+def case_of(name):
+    def run():
+        jobs.run_job(1, work, name)
+    run.__doc__ = f"layouts/names and Megatron-core: {name}"
+    return run
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[1:] or CASES
+    jobs.main({name: case_of(name) for name in chosen})
