@@ -92,14 +92,15 @@ def family_of(name, square):
     """Configuration and random tensors; `square`: hidden size, heads and intermediate sizes are all alike, so that shapes say less."""
     family = model.read_json(FAMILIES / f"{name}.json")
     config, random = {**family["config"], "model_type": name}, np.random.default_rng(7)
-    alike = {config.get("intermediate_size"), config.get("moe_intermediate_size")} if square else set()
+    alike = {config[key] for key in ("intermediate_size", "moe_intermediate_size") if square and config.get(key)}
+    twice = {2 * one for one in alike if name == "gpt_oss"}
     for key in ("intermediate_size", "moe_intermediate_size"):
         if square and config.get(key):
             config[key] = config["hidden_size"]
     tensors = {}
     for tensor, shape in family["tensors"].items():
         if square and ("mlp" in tensor or "block_sparse" in tensor):
-            shape = [config["hidden_size"] if n in alike else n for n in shape]
+            shape = [config["hidden_size"] if n in alike else 2 * config["hidden_size"] if n in twice else n for n in shape]
         tensors[tensor] = random.normal(1.0 if len(shape) == 1 and tensor.endswith("weight") else 0.0, 0.02, shape).astype(np.float32)
     return config, tensors
 
