@@ -15,6 +15,7 @@ import torch._dynamo  # noqa: F401, E402
 import transformers  # noqa: E402
 from megatron.core import parallel_state  # noqa: E402
 from megatron.core.dist_checkpointing.mapping import ShardedTensor, ShardedTensorFactory  # noqa: E402
+from megatron.core.fusions.fused_bias_geglu import quick_gelu  # noqa: E402
 from megatron.core.models import backends  # noqa: E402
 from megatron.core.models.gpt import GPTModel  # noqa: E402
 from megatron.core.models.gpt.gpt_layer_specs import get_gpt_decoder_block_spec, get_gpt_layer_local_spec  # noqa: E402
@@ -72,10 +73,10 @@ def save_small(name, place, **more):
     return config, model
 
 
-def sharded(model):
+def sharded(model, metadata=None):
     """Name and whole shape of each tensor in its torch_dist checkpoint -> where this module's elements of it are."""
     found = {}
-    for value in model.sharded_state_dict().values():
+    for value in model.sharded_state_dict(metadata=metadata).values():
         built = value.build() if isinstance(value, ShardedTensorFactory) else value
         for shard in built if isinstance(built, list) else [built]:
             if isinstance(shard, ShardedTensor):
@@ -94,9 +95,9 @@ def fill(model, tensors):
             shard.data.detach().copy_(torch.from_numpy(tensors[name][place_of(shard)].copy()).reshape(shard.data.shape))
 
 
-def whole(model):
+def whole(model, metadata=None):
     found = {}
-    for (name, shape), shards in sharded(model).items():
+    for (name, shape), shards in sharded(model, metadata).items():
         found[name] = np.zeros(shape, np.float32)
         for shard in shards:
             found[name][place_of(shard)] = shard.data.detach().float().numpy().reshape(shard.local_shape)
@@ -118,8 +119,13 @@ def same_logits(map_name, hf, place, megatron):
     apart = (found - expected).abs().max().item()
     assert apart < 2e-4 * max(1.0, expected.abs().max().item()), f"{map_name}: logits differ by {apart} of {expected.abs().max().item()}"
     assert expected.std() > 0.05, "logits that say nothing"
-    back = naive.convert(ready, described, "megatron", whole(megatron), naive.shapes_of(files))
-    jobs.same_bytes(back, files, f"{map_name}: {len(wanted)} tensors of Megatron, logits apart by {apart:.1e} of {expected.abs().max().item():.1f}, and back")
+    print(f"  {map_name}: logits apart by {apart:.1e} of {expected.abs().max().item():.1f}")
+    modules = {name: value.numpy() for name, value in megatron.state_dict().items() if "_extra_state" not in name}
+    for form, tensors in {"torch_dist": whole(megatron), "its singletons": whole(megatron, {"singleton_local_shards": True}), "modules": modules}.items():
+        back = naive.convert(ready, described, "megatron", tensors, naive.shapes_of(files))
+        jobs.same_bytes(back, files, f"{form}, {len(tensors)} tensors, to files")
+        again = naive.convert(ready, described, "hf", files, naive.shapes_of(tensors))
+        jobs.same_bytes(again, tensors, f"files to {form}")
 
 
 def gpt(config, spec, position="rope", tied=False, base=10000, **more):
@@ -186,13 +192,21 @@ def deepseek_v3():
         block_case("deepseek_v3", "deepseek_v3", more, config)
 
 
+def gpt_oss():
+    more = {**DENSE, "num_local_experts": 4, "num_experts_per_tok": 2, "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}
+    config = TransformerConfig(
+        **{**GROUPED, "activation_func": quick_gelu, "add_bias_linear": True, "layernorm_epsilon": 1e-5}, **MOE, num_moe_experts=4, moe_ffn_hidden_size=20,
+        softmax_type="learnable", glu_linear_offset=1.0, activation_func_clamp_value=7.0)
+    block_case("gpt_oss", "gpt_oss", more, config)
+
+
 def work(_, case):
     parallel_state.initialize_model_parallel(1, 1)
     prepare()
     CASES[case]()
 
 
-CASES = {"dense": dense, "gpt2": gpt2, "qwen3_moe": qwen3_moe, "mixtral": mixtral, "deepseek_v3": deepseek_v3}
+CASES = {"dense": dense, "gpt2": gpt2, "qwen3_moe": qwen3_moe, "mixtral": mixtral, "deepseek_v3": deepseek_v3, "gpt_oss": gpt_oss}
 
 
 def case_of(name):
