@@ -340,7 +340,7 @@ def said_by(tensor, values, shape, sizes):
     for dim in tensor.dims:
         dims += [Dim([f"{REST}{i}"], [(None, [])], [], False) for i in range(rest)] if dim == REST else [dim]
     require(len(dims) == len(shape), f"{tensor.text}: {list(shape)}, the rule has {len(dims)} dimensions")
-    coordinates = np.indices(shape).reshape(len(shape), -1)
+    coordinates = np.indices(shape).reshape(len(shape), math.prod(shape))
     piece, found = np.zeros(math.prod(shape), np.int64), {}
     for axis, value in values.items():
         found[axis] = np.full(len(piece), value)
