@@ -4,7 +4,8 @@ Training moves weights little, so the correlation of a tensor with the same tens
 elements. Three measures, since one does not see all:
 
 - by tensor, and by blocks of its rows, as a map may move few of them;
-- vectors (norms, biases) pooled over layers, as one alone has too few numbers to tell chance from likeness;
+- vectors (norms, biases) pooled over layers, as one alone has too few numbers to tell chance from likeness. Biases that began at 0 grow and change as
+  long as they are young, so a pool counts only where its spread stayed what it was: elements in other places have the same spread;
 - the nearest: a vector that is less than half as far from another vector of its shape in that layer as from its own was exchanged with it. This holds
   for norms near 1, too, whose spread says little.
 """
@@ -16,8 +17,10 @@ import numpy as np
 BLOCK = 64  # elements of a block of rows: for fewer, chance alone gives correlations far from 0
 POOL = 24  # elements of vectors together
 LEAST_MEDIAN = 0.5  # below that the other checkpoint is another training, and nothing tells
-LEAST_SHARE = 0.8  # of the median
+LEAST_SHARE, LEAST_SHARE_MOVED = 0.8, 0.5  # of the median; where much moved, some tensors moved far more than others
 STEADY = 3.0  # a mean above so many spreads: norms near 1, of which some steps of training change the order
+STILL = 0.9  # a median below that: much moved, and vectors, which move more than matrices, are not judged
+SAME_SPREAD = 1.5  # times
 NEARER = 0.5  # of the distance to one's own
 
 
@@ -59,9 +62,13 @@ def by_pool(found, reference):
     pools = defaultdict(list)
     for name, tensor in found.items():
         if (tensor.ndim < 2 or tensor.size < BLOCK) and (pair := centred(tensor, reference[name])) is not None:
-            pools[re.sub(r"\d+", "#", name)].append(pair[0] * pair[1])
-    joined = {name: np.concatenate(products) for name, products in pools.items()}
-    return {name: float(products.mean()) for name, products in joined.items() if len(products) >= POOL}
+            pools[re.sub(r"\d+", "#", name)].append((pair[0] * pair[1], tensor.std() / reference[name].std()))
+    out = {}
+    for name, members in pools.items():
+        products, spread = np.concatenate([products for products, _ in members]), np.median([ratio for _, ratio in members])
+        if len(products) >= POOL and 1 / SAME_SPREAD < spread < SAME_SPREAD:
+            out[name] = float(products.mean())
+    return out
 
 
 def exchanged(found, reference):
@@ -92,9 +99,11 @@ def told(found, reference, by_blocks=True, typical=None):
     typical = typical if typical is not None else typical_of(found, reference)
     if typical < LEAST_MEDIAN:
         return None
-    least = LEAST_SHARE * typical
+    least = (LEAST_SHARE if typical > STILL else LEAST_SHARE_MOVED) * typical
     matrices = by_matrix(found, reference)
     if not by_blocks:
         return [name for name, (whole, _) in matrices.items() if whole < least]
-    pools = [name for name, whole in by_pool(found, reference).items() if whole < least]
-    return [name for name, (_, part) in matrices.items() if part < least] + pools + list(exchanged(found, reference))
+    wrong = [name for name, (_, part) in matrices.items() if part < least]
+    if typical > STILL:
+        wrong += [name for name, whole in by_pool(found, reference).items() if whole < least] + list(exchanged(found, reference))
+    return wrong
