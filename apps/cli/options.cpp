@@ -39,14 +39,18 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   line.value("--cards", to.cards, "N", "SRC's own rules on N cards, instead of --to; for a mesh of one axis");
 }
 
+void declare_names(CommandLine& line, Options& to) {
+  line.group("Names");
+  line.repeated(
+      "--rename", to.rename, "OLD=NEW",
+      "give parameters other names, for example 'model.{x}={x}'; of several that match the first counts, but those "
+      "that only take text out, such as '{a}_orig_mod.{b}={a}{b}', apply one after the other; may be repeated");
+}
+
 void declare_parameters(CommandLine& line, Verb verb, Options& to) {
   line.group("Parameters (each option may be repeated)");
   line.repeated("--only", to.only, "GLOB", "keep the parameters whose names match");
   line.repeated("--drop", to.drop, "GLOB", "leave out the parameters whose names match");
-  line.repeated(
-      "--rename", to.rename, "OLD=NEW",
-      "give parameters other names, for example 'model.{x}={x}'; of several that match the first counts, but those "
-      "that only take text out, such as '{a}_orig_mod.{b}={a}{b}', apply one after the other");
   line.repeated("--first", to.first, "GLOB",
                 "of parameters whose names match, the lowest card's copy counts, and the others may differ: buffers "
                 "that each rank has of its own, for example --first '*.running_*'");
@@ -326,6 +330,7 @@ void declare_options(CommandLine& line, Verb verb, Options& options) {
   if (is_verify) declare_comparison(line, options);
   if (!is_verify) declare_output(line, verb, options);
   declare_parameters(line, verb, options);
+  declare_names(line, options);
   declare_expectation(line, options.expectation,
                       is_verify ? "the parameters compared, of A and of B," : "what would be written");
   declare_running(line, verb, options);

@@ -30,9 +30,9 @@ namespace {
 /// Whether this process reports for all when there is no communicator to ask. The first one does, and so does one that
 /// a process of the job has started, perhaps alone.
 bool is_first_process() {
-  if (job_ancestor() != JobAncestor::nothing) return true;
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+    if (const char* rank = std::getenv(name))
+      return std::string_view(rank) == "0" || job_ancestor() != JobAncestor::nothing;
   }
   return true;
 }

@@ -82,9 +82,10 @@ void keep_chosen(Entries& entries, const Choice& choice) {
   if (!entries.empty()) return;
   if (choice.only.empty()) throw Error(Kind::input, "--drop", {"leaves no parameter", "", ""});
   const std::string text = choice.only[0].text();
+  if (!choice.drop.empty())
+    throw Error(Kind::input, "--only '" + text + "'", {"leaves no parameter beside --drop", "", ""});
   throw Error(Kind::input, "--only '" + text + "'",
-              {choice.drop.empty() ? "matches no parameter" : "leaves no parameter beside --drop", "",
-               "the nearest names are " + join(nearest(text, names))});
+              {"matches no parameter", "", "the nearest names are " + join(nearest(text, names))});
 }
 
 void keep_requested(Inspection& inspection, const Choice& choice) {

@@ -56,7 +56,8 @@ std::string bash_verb(const Command& command) {
   }
   if (!files.empty()) text += "        " + spaced(files, "|") + ") return 0 ;;\n";
   if (!others.empty())
-    text += "        " + spaced(others, "|") + ") compopt +o default +o bashdefault 2>/dev/null; return 0 ;;\n";
+    text += "        " + spaced(others, "|") +
+            ") [[ -z ${COMP_LINE-} ]] || compopt +o default +o bashdefault; return 0 ;;\n";
   return text + "        *) words=" + in_single_quotes(spaced(names)) +
          "; [[ $current == -* ]] || return 0 ;;\n      esac ;;\n";
 }
