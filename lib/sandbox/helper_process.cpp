@@ -14,7 +14,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include "base/error.hpp"
@@ -102,9 +104,20 @@ std::optional<std::string> receive(int socket, std::vector<Fd>& files) {
 IsolatedWork work_in(std::string_view request) {
   wire::Reader in(request, "a request");
   IsolatedWork work{};
-  work.run = reinterpret_cast<decltype(work.run)>(in.take<std::uintptr_t>());
+  work.run = reinterpret_cast<decltype(work.run)>(in.take<std::uintptr_t>());  // NOLINT(performance-no-int-to-ptr)
   in.take_into(std::tie(work.limits, work.argument));
   return work;
+}
+
+/// Closes the files `first` to `last`. glibc has a function for that from 2.34 on, and Linux a call from 5.9 on.
+void close_files(unsigned first, unsigned last) {
+  if (first > last || ::syscall(SYS_close_range, first, last, 0) == 0) return;
+  std::vector<unsigned> open;
+  std::error_code unreadable;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", unreadable))
+    open.push_back(static_cast<unsigned>(std::strtoul(entry.path().filename().c_str(), nullptr, 10)));
+  for (const unsigned number : open)
+    if (number >= first && number <= last) ::close(static_cast<int>(number));
 }
 
 /// Closes everything that the program has open except standard error: nobody should wait for the end of a pipe that the
@@ -115,8 +128,8 @@ void close_all_but(int socket) {
     if (nowhere >= 0) ::dup2(nowhere, standard);
   constexpr unsigned first = STDERR_FILENO + 1;
   const auto number = static_cast<unsigned>(socket);
-  if (number > first) ::syscall(SYS_close_range, first, number - 1, 0);  // glibc has a function for it from 2.34 on
-  ::syscall(SYS_close_range, std::max(number + 1, first), ~0U, 0);
+  close_files(first, number - 1);
+  close_files(std::max(number + 1, first), ~0U);
 }
 
 /// Ignores the signals that end the program: the program ends in its own way, and the helper with it. Its children
