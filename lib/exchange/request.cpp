@@ -47,7 +47,7 @@ std::vector<Transfer> read_request(const std::string& bytes) {
     Transfer& transfer = transfers.emplace_back();
     in.take_into(sent(transfer));
     if (transfer.source.strides.size() != transfer.source.box.rank()) in.fail();
-    in.take_into(transfer.place.is_linked);
+    transfer.place.is_linked = in.take<bool>();
     if (transfer.place.is_linked) {
       in.take_into(std::tie(transfer.place.first, transfer.place.strides));
       if (transfer.place.strides.size() != transfer.source.box.rank()) in.fail();
