@@ -399,7 +399,7 @@ std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, Stores& sto
                    {}};
   const bool is_like = job.target.is_like_expected;
   if (!is_like) places.models.push_back(job.source.path);
-  if (!is_like && !job.map && (places.target == nullptr || places.target->names.empty())) return nullptr;
+  if (!is_like && !job.map && job.map.sizes.empty() && (places.target == nullptr || places.target->names.empty())) return nullptr;
   if (job.names.takes_masters)
     throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
   MapWish wish;
