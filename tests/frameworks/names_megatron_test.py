@@ -15,13 +15,23 @@ import torch._dynamo  # noqa: F401, E402
 import transformers  # noqa: E402
 from megatron.core import parallel_state  # noqa: E402
 from megatron.core.dist_checkpointing.mapping import ShardedTensor, ShardedTensorFactory  # noqa: E402
+from megatron.core.fusions.fused_bias_geglu import quick_gelu  # noqa: E402
+from megatron.core.fusions.fused_bias_dropout import get_bias_dropout_add  # noqa: E402
 from megatron.core.models import backends  # noqa: E402
 from megatron.core.models.gpt import GPTModel  # noqa: E402
 from megatron.core.models.gpt.gpt_layer_specs import get_gpt_decoder_block_spec, get_gpt_layer_local_spec  # noqa: E402
+from megatron.core.models.gpt.moe_module_specs import get_moe_module_spec_for_backend  # noqa: E402
+from megatron.core.ssm import gated_delta_net  # noqa: E402
 from megatron.core.transformer import attention, multi_latent_attention  # noqa: E402
 from megatron.core.transformer.moe import moe_utils  # noqa: E402
+from megatron.core.transformer.attention import SelfAttention, SelfAttentionSubmodules  # noqa: E402
+from megatron.core.transformer.enums import AttnMaskType  # noqa: E402
 from megatron.core.transformer.module import MegatronModule  # noqa: E402
+from megatron.core.transformer.spec_utils import ModuleSpec  # noqa: E402
+from megatron.core.transformer.transformer_block import TransformerBlockSubmodules  # noqa: E402
 from megatron.core.transformer.transformer_config import MLATransformerConfig, TransformerConfig  # noqa: E402
+from megatron.core.transformer.transformer_layer import TransformerLayer, TransformerLayerSubmodules  # noqa: E402
+from megatron.core.transformer.utils import make_sharded_tensors_for_checkpoint  # noqa: E402
 
 from megatron_test import prepare  # noqa: E402  (it also keeps Megatron's buffers on the CPU)
 
@@ -56,6 +66,20 @@ class PlainAttention(MegatronModule):
         return found.permute(2, 0, 1, 3).flatten(2)
 
 
+class ZeroCentred(torch.nn.Module):
+    """Megatron's layernorm_zero_centered_gamma, which it leaves to Transformer Engine: 1 + weight."""
+
+    def __init__(self, config, hidden_size, eps=1e-6, **_):
+        super().__init__()
+        self.weight, self.eps = torch.nn.Parameter(torch.zeros(hidden_size)), eps
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * (1 + self.weight)
+
+    def sharded_state_dict(self, prefix="", sharded_offsets=(), metadata=None, **_):
+        return make_sharded_tensors_for_checkpoint(self.state_dict(prefix="", keep_vars=True), prefix, None, sharded_offsets)
+
+
 class NoSuchLayer:
     """Where Megatron asks whether a layer is Transformer Engine's."""
 
@@ -72,10 +96,10 @@ def save_small(name, place, **more):
     return config, model
 
 
-def sharded(model):
+def sharded(model, metadata=None):
     """Name and whole shape of each tensor in its torch_dist checkpoint -> where this module's elements of it are."""
     found = {}
-    for value in model.sharded_state_dict().values():
+    for value in model.sharded_state_dict(metadata=metadata).values():
         built = value.build() if isinstance(value, ShardedTensorFactory) else value
         for shard in built if isinstance(built, list) else [built]:
             if isinstance(shard, ShardedTensor):
@@ -94,22 +118,22 @@ def fill(model, tensors):
             shard.data.detach().copy_(torch.from_numpy(tensors[name][place_of(shard)].copy()).reshape(shard.data.shape))
 
 
-def whole(model):
+def whole(model, metadata=None):
     found = {}
-    for (name, shape), shards in sharded(model).items():
+    for (name, shape), shards in sharded(model, metadata).items():
         found[name] = np.zeros(shape, np.float32)
         for shard in shards:
             found[name][place_of(shard)] = shard.data.detach().float().numpy().reshape(shard.local_shape)
     return found
 
 
-def same_logits(map_name, hf, place, megatron):
+def same_logits(map_name, hf, place, megatron, arithmetic=False):
     """Both models' logits, after the weights went through the map; and back."""
     config, model = hf
     files = naive.read_safetensors(place / "model.safetensors")
     described, ready = naive.read_json(place / "config.json"), naive.ready_map(map_name)
     wanted = {name: shape for name, shape in sharded(megatron)}
-    fill(megatron, naive.convert(ready, described, "hf", files, wanted))
+    fill(megatron, naive.convert(ready, described, "hf", files, wanted, arithmetic=arithmetic))
     tokens = torch.randint(0, VOCABULARY, (2, LENGTH))
     mask = torch.triu(torch.ones(1, 1, LENGTH, LENGTH), 1).bool()
     with torch.no_grad():
@@ -118,8 +142,13 @@ def same_logits(map_name, hf, place, megatron):
     apart = (found - expected).abs().max().item()
     assert apart < 2e-4 * max(1.0, expected.abs().max().item()), f"{map_name}: logits differ by {apart} of {expected.abs().max().item()}"
     assert expected.std() > 0.05, "logits that say nothing"
-    back = naive.convert(ready, described, "megatron", whole(megatron), naive.shapes_of(files))
-    jobs.same_bytes(back, files, f"{map_name}: {len(wanted)} tensors of Megatron, logits apart by {apart:.1e} of {expected.abs().max().item():.1f}, and back")
+    print(f"  {map_name}: logits apart by {apart:.1e} of {expected.abs().max().item():.1f}")
+    modules = {name: value.numpy() for name, value in megatron.state_dict().items() if "_extra_state" not in name}
+    for form, tensors in {"torch_dist": whole(megatron), "its singletons": whole(megatron, {"singleton_local_shards": True}), "modules": modules}.items():
+        back = naive.convert(ready, described, "megatron", tensors, naive.shapes_of(files), arithmetic=arithmetic)
+        jobs.same_bytes(back, files, f"{form}, {len(tensors)} tensors, to files")
+        again = naive.convert(ready, described, "hf", files, naive.shapes_of(tensors), arithmetic=arithmetic)
+        jobs.same_bytes(again, tensors, f"files to {form}")
 
 
 def gpt(config, spec, position="rope", tied=False, base=10000, **more):
@@ -186,13 +215,52 @@ def deepseek_v3():
         block_case("deepseek_v3", "deepseek_v3", more, config)
 
 
+def gpt_oss():
+    more = {**DENSE, "num_local_experts": 4, "num_experts_per_tok": 2, "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}
+    config = TransformerConfig(
+        **{**GROUPED, "activation_func": quick_gelu, "add_bias_linear": True, "layernorm_epsilon": 1e-5}, **MOE, num_moe_experts=4, moe_ffn_hidden_size=20,
+        softmax_type="learnable", glu_linear_offset=1.0, activation_func_clamp_value=7.0)
+    block_case("gpt_oss", "gpt_oss", more, config)
+
+
+def qwen3_next_layers(config):
+    """Three layers of gated delta nets and one of gated attention, of Megatron's modules without Transformer Engine."""
+    gated_delta_net.HAVE_FLA = True  # its own torch code runs where `deterministic_mode` is asked for
+    gated_delta_net.l2norm = lambda x: x * torch.rsqrt(x.pow(2).sum(-1, keepdim=True) + 1e-6)
+    local = backends.LocalSpecProvider()
+    linear = ModuleSpec(gated_delta_net.GatedDeltaNet, submodules=gated_delta_net.GatedDeltaNetSubmodules(
+        in_proj=local.column_parallel_linear(), out_norm=ZeroCentred, out_proj=local.row_parallel_linear()))
+    full = ModuleSpec(SelfAttention, params={"attn_mask_type": AttnMaskType.causal}, submodules=SelfAttentionSubmodules(
+        linear_qkv=local.column_parallel_linear(), core_attention=local.core_attention(), linear_proj=local.row_parallel_linear(),
+        q_layernorm=ZeroCentred, k_layernorm=ZeroCentred))
+    moe = get_moe_module_spec_for_backend(local, num_experts=config.num_moe_experts)
+    layers = [ModuleSpec(TransformerLayer, submodules=TransformerLayerSubmodules(
+        input_layernorm=ZeroCentred, self_attention=attention, self_attn_bda=get_bias_dropout_add, pre_mlp_layernorm=ZeroCentred, mlp=moe,
+        mlp_bda=get_bias_dropout_add)) for attention in (linear, linear, linear, full)]
+    return TransformerBlockSubmodules(layer_specs=layers, layer_norm=ZeroCentred)
+
+
+def qwen3_next():
+    place = jobs.scratch()
+    linear = {"linear_num_value_heads": 4, "linear_num_key_heads": 2, "linear_key_head_dim": 3, "linear_value_head_dim": 5}
+    hf = save_small("qwen3_next", place, **{**DENSE, **linear, "num_hidden_layers": 4, "num_experts": 4, "num_experts_per_tok": 2, "norm_topk_prob": True,
+                                            "moe_intermediate_size": 8, "shared_expert_intermediate_size": 16,
+                                            "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}})
+    config = TransformerConfig(
+        **{**GROUPED, "num_layers": 4, "linear_conv_kernel_dim": 4, **linear}, **MOE, num_moe_experts=4, moe_ffn_hidden_size=8, moe_shared_expert_intermediate_size=16,
+        moe_shared_expert_gate=True, moe_layer_freq=[1, 1, 1, 1], attention_output_gate=True, deterministic_mode=True, qk_layernorm=True,
+        experimental_attention_variant="gated_delta_net", linear_attention_freq=4)
+    same_logits("qwen3_next", hf, place, gpt(config, qwen3_next_layers(config), rotary_percent=0.5), arithmetic=True)
+
+
 def work(_, case):
     parallel_state.initialize_model_parallel(1, 1)
     prepare()
     CASES[case]()
 
 
-CASES = {"dense": dense, "gpt2": gpt2, "qwen3_moe": qwen3_moe, "mixtral": mixtral, "deepseek_v3": deepseek_v3}
+CASES = {"dense": dense, "gpt2": gpt2, "qwen3_moe": qwen3_moe, "mixtral": mixtral, "deepseek_v3": deepseek_v3, "gpt_oss": gpt_oss,
+         "qwen3_next": qwen3_next}
 
 
 def case_of(name):

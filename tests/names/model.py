@@ -340,7 +340,7 @@ def said_by(tensor, values, shape, sizes):
     for dim in tensor.dims:
         dims += [Dim([f"{REST}{i}"], [(None, [])], [], False) for i in range(rest)] if dim == REST else [dim]
     require(len(dims) == len(shape), f"{tensor.text}: {list(shape)}, the rule has {len(dims)} dimensions")
-    coordinates = np.indices(shape).reshape(len(shape), -1)
+    coordinates = np.indices(shape).reshape(len(shape), math.prod(shape))
     piece, found = np.zeros(math.prod(shape), np.int64), {}
     for axis, value in values.items():
         found[axis] = np.full(len(piece), value)
@@ -395,6 +395,7 @@ class Conversion:
         self.map, self.source, self.arithmetic = map_, source_side, arithmetic
         self.target = next(side for side in map_.sides if side != source_side)
         self.wanted, self.tensors, self.made, self.used, self.passed, self.dropped = wanted, dict(tensors), {}, set(), [], []
+        self.by_rule = {}  # number of a rule -> what it took and what it made
         self.stack = {side: self.is_stacked(side, names) for side, names in ((self.source, self.tensors), (self.target, wanted or {}))}
         self.drop_and_tie()
         self.sizes = map_.sizes
@@ -517,6 +518,8 @@ class Conversion:
                 if set(sources) <= set(tensors):
                     made.update(self.move(rule, {name: (tensors[name], sources[name]) for name in sources}, targets, state))
                     taken |= set(sources)
+                    for done, names in zip(self.by_rule.setdefault(rule.number, ([], [])), (sources, targets)):
+                        done += names
         if state is None:
             self.passed = sorted({min(names) for target, names in lacking_everywhere.items() if target not in made and names})
         for name, value in made.items():

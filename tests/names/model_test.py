@@ -15,7 +15,7 @@ GOLDEN = model.ROOT / "tests" / "golden" / "names"
 FAMILIES = Path(__file__).resolve().parent / "families"
 CASES = {"llama": "llama", "qwen3_moe": "qwen3_moe", "gpt2": "gpt2", "maxtext_llama": "maxtext"}  # and its ready map
 # A family's configuration and the names that transformers 5.23 saves; the maps that take it.
-MAPS_OF = {"llama": ["llama"], "mistral": ["llama", "maxtext", "maxtext_scaled", "meta"], "qwen2": ["qwen2"], "qwen3": ["qwen3"],
+MAPS_OF = {"llama": ["llama"], "mistral": ["llama", "maxtext", "maxtext_scaled", "maxtext_halves", "meta"], "qwen2": ["qwen2"], "qwen3": ["qwen3"],
            "qwen3_moe": ["qwen3_moe", "hf_memory"], "mixtral": ["mixtral", "hf_memory_mixtral"], "deepseek_v3": ["deepseek_v3", "hf_memory"],
            "gpt2": ["gpt2"], "gpt_neox": ["gpt_neox"], "bloom": ["bloom"], "gpt_oss": ["gpt_oss"], "qwen3_next": ["qwen3_next", "hf_memory"]}
 
