@@ -209,6 +209,26 @@ Rename parse_rename(const std::string& text) {
   });
 }
 
+MapChoice parse_map(const std::string& names, const std::vector<std::string>& sizes) {
+  MapChoice choice;
+  const std::size_t hash = names.rfind('#');
+  choice.map = names.substr(0, hash);
+  if (hash != std::string::npos) choice.side = names.substr(hash + 1);
+  if (hash != std::string::npos && (choice.map.empty() || choice.side.empty()))
+    throw Error(Kind::usage, "--names '" + names + "'",
+                {"no map and side", "MAP or MAP#SIDE", "write for example llama#hf"});
+  for (const std::string& text : sizes) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(Kind::usage, "--size '" + text + "'", {"no size", "NAME=N", "write for example --size g=8"});
+    const std::string name = text.substr(0, equals);
+    const auto most = ~std::uint64_t{0} >> 1;
+    if (!choice.sizes.emplace(name, parse_count({text.substr(equals + 1), "--size " + name}, most)).second)
+      throw Error(Kind::usage, "--size " + name, {"given twice", "once", ""});
+  }
+  return choice;
+}
+
 Tolerance parse_tolerance(const std::string& text) {
   const std::size_t comma = text.find(',');
   Tolerance tolerance{parse_bound(std::string_view(text).substr(0, comma), text), 0};
@@ -224,7 +244,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.output.force = options.force;
   job.output.resume = options.resume;
   job.output.fsync = !options.no_fsync;
-  const bool is_merged = program.verb == Verb::merge && options.shard_size.empty();
+  const bool is_merged = program.verb == Verb::merge && options.shard_size.empty() && options.like.empty();
   job.output.is_single_file = is_merged && !is_of_directories(options.format);
   if (job.output.is_single_file && options.output.ends_with('/'))
     throw Error(Kind::usage, "-o " + shell_word(options.output),
@@ -232,15 +252,18 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
                  "give one, for example -o " + shell_word(options.output + "merged.h5")});
   if (is_merged) job.target.layout = single_card();
   if (!options.shard_size.empty()) job.target.file_bytes = parse_shard_size(options.shard_size);
+  job.target.is_like_expected = !options.like.empty();
+  if (job.target.is_like_expected) job.target.file_bytes = ~std::uint64_t{0};
   if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
   job.spared_files = files_read(options);
   job.names = names_from(options);
+  job.map = parse_map(options.names, options.sizes);
   job.first_copies = parse_globs("--first", options.first);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
-  if (job.expectation) job.expectation->allowances.any_dtype = !job.casts.empty();
+  if (job.expectation) job.expectation->allowances.any_dtype = !job.casts.empty() || job.target.is_like_expected;
   job.replicas = replicas_from(options);
   job.mixes_steps = job.replicas == ReplicaCheck::trust;
   job.is_view = options.view;
@@ -274,6 +297,7 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
   job.a.path = options.source;
   job.b.path = options.output;
   job.names = names_from(options);
+  job.map = parse_map(options.names, options.sizes);
   job.first_copies = parse_globs("--first", options.first);
   job.expectation = parse_expectation(options.expectation);
   job.replicas = replicas_from(options);

@@ -32,6 +32,9 @@ std::map<std::string, std::uint64_t> parse_mesh(std::string_view text);
 /// Parses "OLD=NEW": the captures of NEW must be in OLD, and NEW must have no wildcard. Throws usage.
 Rename parse_rename(const std::string& text);
 
+/// Parses --names MAP[#SIDE] and --size NAME=N.
+MapChoice parse_map(const std::string& names, const std::vector<std::string>& sizes);
+
 /// Parses "1e-2", or "5e-4,3e-8": relative, and absolute. Throws usage.
 Tolerance parse_tolerance(const std::string& text);
 

@@ -39,12 +39,22 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   line.value("--cards", to.cards, "N", "SRC's own rules on N cards, instead of --to; for a mesh of one axis");
 }
 
-void declare_names(CommandLine& line, Options& to) {
+void declare_names(CommandLine& line, Verb verb, Options& to) {
   line.group("Names");
   line.repeated(
       "--rename", to.rename, "OLD=NEW",
       "give parameters other names, for example 'model.{x}={x}'; of several that match the first counts, but those "
       "that only take text out, such as '{a}_orig_mod.{b}={a}{b}', apply one after the other; may be repeated");
+  line.value(
+      "--names", to.names, "MAP[#SIDE]",
+      std::string("a map of names, by which ") +
+          (verb == Verb::verify ? "A's tensors are compared with B's" : "the output's tensors are made of SRC's") +
+          ": a file, or one that comes with the programs, such as llama, qwen3_moe, gpt2; SIDE is " +
+          (verb == Verb::verify ? "A's" : "SRC's") +
+          ", which its names tell mostly. A layout's \"names\" say the same. Sizes come from config.json beside " +
+          (verb == Verb::verify ? "A, B" : "SRC, or in the directory that --expect names"));
+  line.repeated("--size", to.sizes, "NAME=N",
+                "with --names: a size of the map, or a field of config.json, for example --size g=8");
 }
 
 void declare_parameters(CommandLine& line, Verb verb, Options& to) {
@@ -111,6 +121,12 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
         "a directory of several files that hold at most SIZE each (a larger parameter has one of its own), with an "
         "index, as transformers read them: model-00001-of-00007.safetensors, model.safetensors.index.json; "
         "safetensors unless --format says otherwise, for example --shard-size 5GB");
+  if (verb == Verb::merge)
+    line.value("--like", to.like, "HF_DIR",
+               "a directory like that of a Hugging Face model: SRC's tensors under its names, by the map of names that "
+               "its config.json asks for (--names says another), in its dtypes and its files, with copies of "
+               "config.json, tokenizer and whatever else is no weight. Names, shapes and dtypes must be its, as with "
+               "--expect. An optimizer's state is left out");
   line.flag("--virtual", to.view,
             "HDF5 alone: write files that only show SRC's data (virtual datasets, by relative paths), at once and "
             "whatever its size; no data is read, so that copies are compared only where --replicas says so. SRC must "
@@ -265,6 +281,7 @@ void check_comparison(const CommandLine& line, const Options& options) {
   if (!options.only.empty()) refuse("--only");
   if (!options.drop.empty()) refuse("--drop");
   if (!options.rename.empty()) refuse("--rename");
+  if (!options.names.empty()) refuse("--names");
 }
 
 /// Throws usage for options that require data to be written.
@@ -297,6 +314,14 @@ void check_model(const Options& options) {
   if (!options.delta.empty()) contradiction("--delta and --model are given", "one of them: chain has deltas");
 }
 
+/// --like stands for several options.
+void check_like(const Options& options) {
+  if (!options.expectation.reference.empty()) contradiction("--like and --expect are given", "one of them");
+  if (!options.shard_size.empty()) contradiction("--like and --shard-size are given", "one of them");
+  if (!options.format.empty() && options.format != "safetensors")
+    contradiction("--like with --format " + options.format, "safetensors, which is what it writes");
+}
+
 void check(const Program& program, const CommandLine& line, const Options& options) {
   const bool is_verify = program.verb == Verb::verify;
   check_model(options);
@@ -307,6 +332,9 @@ void check(const Program& program, const CommandLine& line, const Options& optio
     check_comparison(line, options);
   else
     check_output(line, options);
+  if (options.view && !options.names.empty())
+    contradiction("--names and --virtual are given", "one of them: what is shown keeps the source's tensors");
+  if (!options.like.empty()) check_like(options);
   if (options.source_layout == "-" && options.target_layout == "-")
     contradiction("two layouts are to come from standard input", "at most one -");
   if (!options.delta_layout.empty() && options.delta.empty() && options.model.empty())
@@ -330,7 +358,7 @@ void declare_options(CommandLine& line, Verb verb, Options& options) {
   if (is_verify) declare_comparison(line, options);
   if (!is_verify) declare_output(line, verb, options);
   declare_parameters(line, verb, options);
-  declare_names(line, options);
+  declare_names(line, verb, options);
   declare_expectation(line, options.expectation,
                       is_verify ? "the parameters compared, of A and of B," : "what would be written");
   declare_running(line, verb, options);
@@ -362,6 +390,7 @@ Options parse_options(const Program& program, const std::vector<std::string>& wo
   }
   place_layout_of_split(options);
   check(program, line, options);
+  if (!options.like.empty()) options.expectation.reference = options.like;
   options.unshared = without(words, options.source);
   if (program.verb == Verb::verify) options.unshared = without(options.unshared, options.output);
   return options;

@@ -30,6 +30,8 @@ struct Options {
   std::vector<std::string> drop;
   std::vector<std::string> rename;
   std::vector<std::string> first;
+  std::string names;               ///< --names, with its #SIDE
+  std::vector<std::string> sizes;  ///< --size
   bool master_weights = false;
   std::vector<std::string> cast;
   std::vector<std::string> keep;
@@ -49,6 +51,7 @@ struct Options {
   std::string format;
   std::string leaves;
   std::string shard_size;
+  std::string like;
   bool view = false;  ///< --virtual
   bool crc = false;
   std::string digits;

@@ -13,13 +13,16 @@
 #include "checkpoint/found_files.hpp"
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
+#include "cli/job_options.hpp"
 #include "cli/layout_text.hpp"
 #include "cli/number_types.hpp"
 #include "cli/processes.hpp"
 #include "diagnosis/fitting_change.hpp"
 #include "inspect/draft_program.hpp"
+#include "inspect/names_view.hpp"
 #include "inspect/picture.hpp"
 #include "inspect/render.hpp"
+#include "jobs/name_maps.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
 #include "store/stores.hpp"
@@ -160,6 +163,16 @@ std::string picture_of(const Inspection& inspection) {
                      panels_of(placement, parameters, !inspection.with_boxes));
 }
 
+/// The map of names that is to be shown; null if none is. What the output would be padded to is not known.
+std::shared_ptr<const NameMapping> mapping_of(const InspectOptions& options, const std::optional<Layout>& layout,
+                                              Communicator& processes) {
+  MapWish wish;
+  wish.is_padded = [](const std::string&, std::size_t) { return true; };
+  MapPlaces places{layout ? &*layout : nullptr, nullptr, false, {options.path}};
+  if (!options.expectation.reference.empty()) places.models.emplace_back(options.expectation.reference);
+  return load_mapping(parse_map(options.names, options.sizes), places, std::move(wish), processes);
+}
+
 void run_inspection(const InspectOptions& options, Communicator& processes) {
   Choice choice;
   std::optional<Expectation> expectation;
@@ -178,11 +191,16 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
   const ExpectedTensors expected(expectation, stores.reading(), processes);
   const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
   warn_of_unused_types(options.number_types, stores.numbers(), processes);
+  const auto mapping = mapping_of(options, layout, processes);
   for (const auto& reason : {found.damaged_manifest, found.unplaced})
     if (reason) log::warn("{}", message(*reason));
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const Inspection inspection = inspect(options, found, expected, choice, stores.reading());
+    if (mapping) {
+      std::optional<Placement> alone;
+      return print(names_text(expected_in(found.files, inspection, alone), *mapping, output_width()));
+    }
     if (picture != nullptr) picture->write(picture_of(inspection));
     if (options.json)
       print(Lines::as_they_are(inspection_json(inspection)));
@@ -223,6 +241,11 @@ void declare_shown(CommandLine& line, InspectOptions& options) {
       "--as-layout", options.as_layout, "WHAT",
       "instead of tables, a layout as JSON: that of a strategy file of MindSpore, or of a directory with one for "
       "each pipeline stage; or the one that a checkpoint carries, or says of itself. PATH may then be left out");
+  line.value(
+      "--names", options.names, "MAP[#SIDE]",
+      "instead of tables of PATH, what a map of names makes of it: a line for each tensor of the other side, with "
+      "the tensors that it is made of; a file, or a map that comes with the programs, such as llama");
+  line.repeated("--size", options.sizes, "NAME=N", "with --names: a size of the map, or a field of config.json");
   line.flag("--json", options.json, "JSON instead of tables");
 }
 

@@ -24,6 +24,8 @@ struct InspectOptions {
   std::vector<std::string> allow_external;
   std::vector<std::string> number_types;
   std::string picture;
+  std::string names;  ///< --names, with its #SIDE
+  std::vector<std::string> sizes;
   bool alone = false;  ///< is_to_go_alone has seen it
   MessageOptions messages;
   std::string asked_text;  ///< what --help or --version is to print

@@ -62,6 +62,7 @@ std::vector<std::string> row(const Difference& difference) {
   if (is_of_table(difference)) cells[4] = with_commas(difference.count) + " of " + with_commas(difference.compared);
   if (difference.what != What::elements) return cells;
   cells[1] += " from " + to_string(difference.first);
+  if (!difference.first_in_a.empty()) cells[1] += " = " + difference.first_in_a;
   cells[4] = with_commas(difference.count) + " of " + with_commas(difference.compared);
   if (!difference.largest) return cells;
   cells[5] = fmt::format("{:.3g}", difference.largest->absolute);
@@ -121,6 +122,7 @@ Json difference_json(const Difference& difference) {
   }
   if (difference.what != What::elements) return json;
   json["first"] = std::vector<std::uint64_t>(difference.first.begin(), difference.first.end());
+  if (!difference.first_in_a.empty()) json["first_in_a"] = difference.first_in_a;
   json["differing"] = difference.count;
   json["compared"] = difference.compared;
   json["copies"] = difference.copies;

@@ -64,7 +64,8 @@ class Gatherer {
       read(offset, {target, static_cast<std::size_t>(copy.run)});
       // One run on both sides: the target has the file's order.
       if (summing_ != nullptr)
-        gathered_.sum += sum_of(region, transfer_.element, target, summing_->tensor_strides, summing_->sets);
+        gathered_.sum +=
+            sum_of(region, transfer_.element, target, summing_->tensor_strides, summing_->sets, summing_->first);
     } else if (!is_mapped && span <= scratch_.size() && !is_sparse(region)) {
       const auto window = scratch_.first(static_cast<std::size_t>(span));
       read(offset, window);
@@ -133,7 +134,7 @@ class Gatherer {
   void move(const Region& region, const StridedCopy& copy, const std::byte* source, std::byte* target) {
     if (summing_ == nullptr) return run(copy, source, target);
     gathered_.sum += copy_and_sum(region, transfer_.element, source, target, transfer_.target_strides,
-                                  summing_->tensor_strides, summing_->sets);
+                                  summing_->tensor_strides, summing_->sets, summing_->first);
   }
 
   SourceFile& file_;

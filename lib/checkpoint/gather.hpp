@@ -19,8 +19,9 @@ struct GatherResult {
 
 /// How a transfer's elements are summed.
 struct Summing {
-  Shape tensor_strides;
+  Shape tensor_strides;  ///< by dimension of the transfer's box
   KeySets sets = KeySets::both;
+  std::uint64_t first = 0;  ///< the element of the tensor that index 0 of the transfer's box would be
 };
 
 /// Where a transfer's bytes may come from besides read calls.

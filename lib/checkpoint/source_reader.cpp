@@ -55,7 +55,9 @@ GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std
   const auto file = files_.get(number);
   const GatherContext context{*windows_, {files_.blocks(), number}};
   if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, context);
-  const Summing summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
+  const Summing summing = transfer.place.is_linked
+                              ? Summing{transfer.place.strides, *sums, transfer.place.first}
+                              : Summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
   return gather(*file, *index, transfer, &summing, target, scratch, context);
 }
 

@@ -46,7 +46,7 @@ TensorComparison::TensorComparison(const Tensor& a, const Tensor& b, const Agree
       a_format_(number_format(a.dtype)),
       b_format_(number_format(b.dtype)),
       agreement_(a_format_ && a_format_->is_float ? agreement : Agreement{}),
-      strides_(row_major_strides(a.shape)) {}
+      strides_(row_major_strides(b.shape)) {}
 
 void TensorComparison::compare(const Region& region, Position card, const std::byte* a, const std::byte* b,
                                Mismatch& found) const {

@@ -36,6 +36,8 @@ auto sent(auto& transfer) {
 
 void RequestWriter::add(const Transfer& transfer) {
   out_.put(sent(transfer));
+  out_.put(transfer.place.is_linked);
+  if (transfer.place.is_linked) out_.put(std::tie(transfer.place.first, transfer.place.strides));
 }
 
 std::vector<Transfer> read_request(const std::string& bytes) {
@@ -45,6 +47,11 @@ std::vector<Transfer> read_request(const std::string& bytes) {
     Transfer& transfer = transfers.emplace_back();
     in.take_into(sent(transfer));
     if (transfer.source.strides.size() != transfer.source.box.rank()) in.fail();
+    transfer.place.is_linked = in.take<bool>();
+    if (transfer.place.is_linked) {
+      in.take_into(std::tie(transfer.place.first, transfer.place.strides));
+      if (transfer.place.strides.size() != transfer.source.box.rank()) in.fail();
+    }
     transfer.target_offset = target;
     transfer.target_strides = row_major_strides(transfer.source.box.shape());
     target += message_bytes(transfer);

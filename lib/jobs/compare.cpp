@@ -11,6 +11,7 @@
 #include "diagnosis/same_step.hpp"
 #include "exchange/exchange.hpp"
 #include "jobs/conflict_source.hpp"
+#include "jobs/name_maps.hpp"
 #include "jobs/pairing.hpp"
 #include "jobs/types/memory_shares.hpp"
 #include "jobs/types/resources.hpp"
@@ -43,7 +44,7 @@ class Elements {
     const auto process_count = static_cast<std::uint32_t>(processes_.size());
     const Owners owners = a_.files.owners(process_count);
     const Readers readers(a_.placement(), is_direct ? Owners{} : owners, job_.replicas == ReplicaCheck::full);
-    const Planner planner(a_.placement(), b_.placement(), pairing_.a_of(), readers);
+    const Planner planner(a_.placement(), b_.placement(), pairing_.a_of(), readers, pairing_.links());
     // One third each for mapped parts of A, for staging, and for B's data.
     MemoryShares shares;
     agree(processes_, [&] { shares = share_memory(job_.resources.memory_bytes, 3, largest_chunk_read()); });
@@ -82,6 +83,7 @@ class Elements {
   /// Checks A's bytes against its layout, before comparing them with B's.
   void check_a(const Readers& readers, SourceReader& reader, Exchange& exchange) const {
     std::vector<Equality> equal = a_.placement().equalities();
+    for (const auto& [parameter, other] : pairing_.of_a().equal) equal.push_back({parameter, other});
     std::erase_if(equal, [&](const Equality& pair) {
       return !pairing_.is_chosen()[pair.parameter] || !pairing_.is_chosen()[pair.other];
     });
@@ -122,6 +124,9 @@ class Elements {
     for (const ParameterId parameter : pairing_.parameters()) {
       of_b[b_.placement().array_of(parameter)] = true;
       of_a[a_.placement().array_of(pairing_.a_of()[parameter])] = true;
+      if (!pairing_.links().empty() && pairing_.links()[parameter])
+        pairing_.links()[parameter]->for_each_source(
+            [&](ParameterId from) { of_a[a_.placement().array_of(from)] = true; });
     }
     const LargestChunk a = largest_chunk(a_.files, a_.placement(), [&](ArrayId array) { return of_a[array]; });
     const LargestChunk b = largest_chunk(b_.files, b_.placement(), [&](ArrayId array) { return of_b[array]; });
@@ -157,7 +162,26 @@ std::map<ParameterId, Mismatch> compare_elements(const CompareJob& job, const Pa
   return Elements(job, pairing, conflict_of_a, store, processes).compare(counters);
 }
 
-Difference difference(const Placement& b, ParameterId parameter, const Mismatch& found) {
+/// The element of A, through a map of names, that is the element at an index of a tensor of B; empty without one.
+std::string element_in_a(const Pairing& pairing, ParameterId parameter, const Shape& index) {
+  if (pairing.links().empty()) return "";
+  const auto in_words = [&](ParameterId in_a, const Shape& place) {
+    return pairing.a().placement().tensors()[in_a].name + to_string(place);
+  };
+  const auto& links = pairing.links()[parameter];
+  if (!links) return in_words(pairing.a_of()[parameter], index);
+  Box element{index, index};
+  for (std::size_t d = 0; d < element.rank(); ++d) ++element.hi[d];
+  std::string text;
+  links->for_each(element, [&](ParameterId in_a, const Link& link) {
+    if (Box part = whole(link.size); narrow(part, link.target, element))
+      text = in_words(in_a, hull(link.source, part).lo);
+  });
+  return text;
+}
+
+Difference difference(const Pairing& pairing, ParameterId parameter, const Mismatch& found) {
+  const Placement& b = pairing.b().placement();
   const Tensor& tensor = b.tensors()[parameter];
   const bool is_one_copy = b.shardings()[parameter].replicas == Replicas::first;
   const std::uint64_t copies = is_one_copy ? 1 : b.copies(parameter);
@@ -172,20 +196,39 @@ Difference difference(const Placement& b, ParameterId parameter, const Mismatch&
   for (Position card = 0; card < found.cards.size(); ++card)
     if (found.cards[card]) difference.cards.push_back(b.mesh().card(card));
   std::sort(difference.cards.begin(), difference.cards.end());
+  difference.first_in_a = element_in_a(pairing, parameter, difference.first);
   if (number_format(tensor.dtype)) difference.largest = found.largest;
   return difference;
 }
 
+/// The map of names from A to B; B's own names and shapes say which are wanted. Collective.
+std::shared_ptr<const NameMapping> mapping_between(const CompareJob& job, const Checkpoint& a, const Checkpoint& b,
+                                                   Communicator& processes) {
+  if (!job.map) return nullptr;
+  MapWish wish;
+  agree(processes, [&] {
+    const auto placement = std::make_shared<const Placement>(resolve(b).placement);
+    for (const Tensor& tensor : placement->tensors()) wish.names.push_back(tensor.name);
+    wish.shape = [placement](const std::string& name) -> std::optional<Shape> {
+      const auto found = placement->find(name);
+      return found ? std::optional(Shape(placement->tensors()[*found].shape)) : std::nullopt;
+    };
+  });
+  return load_mapping(job.map, {&a.layout(), &b.layout(), false, {a.path(), b.path()}}, std::move(wish), processes);
+}
+
 }  // namespace
 
-CompareReport compare(const CompareJob& job, Stores& stores, Communicator& processes, Counters& counters) {
+CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& processes, Counters& counters) {
   SourceStore& store = stores.reading();
+  CompareJob job = asked;
   const ExpectedTensors expected(job.expectation, store, processes);
   ComparedSide a{Checkpoint::open(with_threads(job.a, job.resources, processes), store, processes), {}};
   ComparedSide b{Checkpoint::open(with_threads(job.b, job.resources, processes), store, processes), {}};
   agree(processes, [&] {
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
+  job.names.mapping = mapping_between(job, a.files, b.files, processes);
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   CompareReport result;
@@ -225,7 +268,7 @@ CompareReport compare(const CompareJob& job, Stores& stores, Communicator& proce
                       {b.files, b.placement(), counts_of_b}, job.resources, store, processes))
     result.differences.push_back(std::move(each));
   for (const auto& [parameter, found] : mismatches)
-    result.differences.push_back(difference(b.placement(), parameter, found));
+    result.differences.push_back(difference(*pairing, parameter, found));
   std::sort(result.differences.begin(), result.differences.end(), [](const Difference& one, const Difference& other) {
     return natural_less(one.parameter, other.parameter);
   });

@@ -18,9 +18,10 @@ ConflictSource conflict_source(const Checkpoint& checkpoint, SourceStore& store,
   source.keep = [name_filter, masters = std::move(masters)](const std::string& name) {
     return name_filter->is_kept(name) || masters.contains(name);
   };
-  source.expected_shape = [name_filter, &expected](const std::string& name) {
-    return expected.shape(name_filter->new_name(name));
-  };
+  if (!choice.mapping)  // whose names the source does not have
+    source.expected_shape = [name_filter, &expected](const std::string& name) {
+      return expected.shape(name_filter->new_name(name));
+    };
   if (!expected) return source;
   source.is_expected = [&choice, &expected, casts](const Resolved& resolved) {
     Selection selection = select(choice, resolved.placement);

@@ -47,7 +47,7 @@ void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>&
   for (std::size_t p = 0; p < written.size() && !output_facts.empty(); ++p) {
     const auto was = output_facts.find(target[p].name);
     const auto taken = parts.sides.selection.find(target[p].name);
-    if (was == output_facts.end() || !taken) continue;
+    if (was == output_facts.end() || !taken || parts.sides.selection.links_of(*taken) != nullptr) continue;
     const Tensor& tensor = source.tensors()[parts.sides.selection.source_of[*taken]];
     const bool goes_on =
         tensor.name == target[p].name && tensor.dtype == target[p].dtype && tensor.shape == target[p].shape;

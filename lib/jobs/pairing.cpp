@@ -49,14 +49,15 @@ Pairing::Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSid
       is_chosen_(a.placement().tensors().size(), false),
       of_a_(std::move(of_a)) {
   leave_out_of_tables(a.placement(), false, of_a_);
-  for (const ParameterId parameter : of_a_.source_of) is_chosen_[parameter] = true;
+  of_a_.for_each_source([&](ParameterId parameter) { is_chosen_[parameter] = true; });
+  if (!of_a_.links.empty()) links_.resize(a_of_.size());
   std::vector<bool> is_paired(a_of_.size(), false);
   const NamesInOther in_b(a.files, b.files, b.placement());
   for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {
     const Tensor& tensor = of_a_.tensors[i];
     if (const auto same = in_b.find(tensor.name)) {
       is_paired[*same] = true;
-      pair(of_a_.source_of[i], *same);
+      pair(i, *same);
     } else {
       add(Difference::What::only_in_a, tensor.name, tensor.dtype.name + " " + to_string(tensor.shape), "");
     }
@@ -88,10 +89,12 @@ void Pairing::note_prefix(bool can_rename) {
   if (comparison_.prefix && !can_rename) comparison_.prefix->renames.clear();  // of several the first decides
 }
 
-void Pairing::pair(ParameterId in_a, ParameterId in_b) {
-  const Tensor& a = a_.placement().tensors()[in_a];
+void Pairing::pair(std::size_t of_a, ParameterId in_b) {
+  const ParameterId in_a = of_a_.source_of[of_a];
+  const Tensor& a = of_a_.tensors[of_a];
   const Tensor& b = b_.placement().tensors()[in_b];
   a_of_[in_b] = in_a;
+  if (!links_.empty()) links_[in_b] = of_a_.links[of_a];
   if (!is_comparable(a.dtype, b.dtype)) return add(Difference::What::dtype, b.name, a.dtype.name, b.dtype.name);
   if (is_of_table(in_a, in_b)) return pair_rows(a, b);
   if (!(a.shape == b.shape)) return add(Difference::What::shape, b.name, to_string(a.shape), to_string(b.shape));

@@ -30,6 +30,8 @@ class Pairing {
   const ComparedSide& b() const noexcept { return b_; }
   /// For each of B's parameters that both have, the number of A's.
   const std::vector<ParameterId>& a_of() const noexcept { return a_of_; }
+  /// Where B's parameters lie in several of A's (Planner::Links).
+  const Planner::Links& links() const noexcept { return links_; }
   /// A's parameters that count, under the names that B is to have.
   const Selection& of_a() const noexcept { return of_a_; }
   /// B's parameters that count.
@@ -42,7 +44,7 @@ class Pairing {
   const CompareReport& comparison() const noexcept { return comparison_; }
 
  private:
-  void pair(ParameterId in_a, ParameterId in_b);
+  void pair(std::size_t of_a, ParameterId in_b);
   bool is_of_table(ParameterId in_a, ParameterId in_b) const;
   void pair_rows(const Tensor& a, const Tensor& b);
   bool is_comparable(const DType& a, const DType& b) const;
@@ -54,7 +56,8 @@ class Pairing {
   const ComparedSide& a_;
   const ComparedSide& b_;
   std::vector<ParameterId> a_of_;  // by B's parameter; meaningless for those that only B has
-  std::vector<bool> is_chosen_;    // by A's parameter
+  Planner::Links links_;
+  std::vector<bool> is_chosen_;  // by A's parameter
   Selection of_a_;
   Selection of_b_;
   std::vector<ParameterId> parameters_;

@@ -10,6 +10,7 @@
 #include "diagnosis/check_source.hpp"
 #include "diagnosis/same_step.hpp"
 #include "jobs/conflict_source.hpp"
+#include "jobs/name_maps.hpp"
 #include "jobs/output_manifest.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/reshard_text.hpp"
@@ -102,6 +103,7 @@ void check_places(Run& run, const ReshardSides& sides) {
     const Layout& target = sides.target.placement.layout();
     auto sidecars = sidecar_names(sides.checkpoint, target, *sides.store);
     if (!sides.index_name.empty()) sidecars.push_back(sides.index_name);
+    sidecars.insert(sidecars.end(), sides.model.others.begin(), sides.model.others.end());
     if (run.processes.rank() == 0) place->plan(target, sidecars, *sides.store);
   });
 }
@@ -238,16 +240,20 @@ struct NewFiles {
 
     is_resumed = run.output.begin([&] {
       return run.text.describe(describe_job(sides.checkpoints(), plan.moves.planner, run.job.output.is_single_file,
-                                            run.job.is_verified(), manifest_tables(sides.tables, {}, false)));
+                                            run.job.is_verified(), manifest_tables(sides.tables, {}, false),
+                                            run.job.names.mapping ? run.job.names.mapping->json() : ""));
     });
-    create(run);
+    create(run, sides.model.others);
   }
 
-  void create(Run& run) {
+  /// `copied`: files of the expected model's directory that the output has, too.
+  void create(Run& run, const std::vector<std::string>& copied) {
     run.counters.phase = Phase::metadata;
     files.fetch_trees(run.stores.reading(), run.processes);
     agree(run.processes, [&] {
       if (run.processes.rank() == 0) sidecars = files.sidecars(run.stores.reading());
+      if (!copied.empty())
+        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied)) sidecars.push_back(std::move(copy));
       files.create(is_resumed, run.threads, run.stores.reading());
       if (sums != nullptr) files.add_the_rest(*sums);
     });
@@ -385,6 +391,28 @@ Report perform(Run run) {
   return std::move(run.report);
 }
 
+/// The map of names that a job asks for. What is expected says which of several names for one thing are wanted.
+std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, Stores& stores, Communicator& processes) {
+  MapPlaces places{job.source.layout ? &*job.source.layout : nullptr,
+                   job.target.layout ? &*job.target.layout : nullptr,
+                   job.target.is_like_expected,
+                   {}};
+  const bool is_like = job.target.is_like_expected;
+  if (!is_like) places.models.push_back(job.source.path);
+  if (!is_like && !job.map && job.map.sizes.empty() && (places.target == nullptr || places.target->names.empty())) return nullptr;
+  if (job.names.takes_masters)
+    throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
+  MapWish wish;
+  wish.has_states = !is_like;
+  if (job.expectation) {
+    places.models.push_back(job.expectation->reference);
+    const auto expected = std::make_shared<const ExpectedTensors>(job.expectation, stores.reading(), processes);
+    wish.names = expected->names();
+    wish.shape = [expected](const std::string& name) { return expected->shape(name); };
+  }
+  return load_mapping(job.map, places, std::move(wish), processes);
+}
+
 }  // namespace
 
 Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, Counters& counters) {
@@ -393,7 +421,8 @@ Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, C
   return output.made_by([&] {
     if (text.is_all()) return write_text(job, text, output, stores, processes, counters);
     text.look(stores);
-    const ReshardJob rest = text.rest_of_job();
+    ReshardJob rest = text.rest_of_job();
+    rest.names.mapping = mapping_of(rest, stores, processes);
     return perform({rest, text, output, stores, processes, counters});
   });
 }

@@ -20,6 +20,7 @@
 #include "layout/placement/scale_cuts.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
@@ -99,8 +100,11 @@ void resolve_model_files(const ReshardJob& job, Stores& stores, ReshardSides& si
   const Format& format = output_format(stores.formats(), job.format, "");
   sides.store = &stores.named(format.name);
   if (job.keeps_trees) check_keeps_trees(*sides.store);
-  sides.target = resolve_target(model_files(sides.selection.tensors, *job.target.file_bytes, format.ending),
-                                sides.selection.tensors);
+  const std::vector<Tensor>& tensors = sides.selection.tensors;
+  sides.target =
+      resolve_target(job.target.is_like_expected ? model_files_by_group(tensors, sides.model.file_of, format.ending)
+                                                 : model_files(tensors, *job.target.file_bytes, format.ending),
+                     tensors);
   if (sides.target.placement.mesh().size() > 1) sides.index_name = model_index_name(format.ending);
 }
 
@@ -159,6 +163,7 @@ void warn_of_plain_pieces(const ReshardJob& job, ReshardSides& sides) {
 /// In a file that takes a tree, tensors have the tree's paths as their names.
 void take_names_of_tree(ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
+  if (!sides.selection.links.empty()) return;  // other names than the tree's
   if (!sides.store->takes_trees_of(checkpoint.files().front().schema->format)) return;
   if (const auto names = names_in_tree(checkpoint, sides.source.placement, sides.selection))
     sides.selection = renamed(sides.selection, *names, "its path in dicts and lists");
@@ -260,6 +265,9 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
                                        left_out_tensors(job, checkpoint, sides.source.placement)))
         sides.source.warnings.push_back(std::move(warning));
+      if (job.target.is_like_expected)
+        if (const std::string line = cast_as_expected(sides.expected, job.casts, sides.selection); !line.empty())
+          sides.selection.notes.push_back(line);
       found = deviations(true);
     });
   });
@@ -386,6 +394,12 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
                                                           stores.reading(), processes)};
   agree(processes, [&] { sides.checkpoint.take_first_copies(job.first_copies); });
   open_deltas(job, stores.reading(), processes, sides);
+  if (job.target.is_like_expected) {
+    agree(processes, [&] {
+      if (processes.rank() == 0) sides.model = ModelDirectory::at(job.expectation->reference);
+    });
+    sides.model.file_of = value_of(0, sides.model.file_of, processes);
+  }
   resolve_source_side(job, stores.reading(), processes, sides);
   agree(processes, [&] {
     check_complete(sides);
@@ -446,6 +460,8 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
 }
 
 void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides) {
+  for (const std::string& note : sides.selection.notes) log::info("{}", note);
+  if (!sides.model.others.empty()) log::info("copied from {}: {}", sides.expected.origin(), join(sides.model.others));
   for (const std::string& warning : sides.source.warnings) log::warn(warning);
   // Rules for parameters that are left out match nothing, and the source's own rules were warned of already.
   if (job.target.layout && job.names.only.empty() && job.names.drop.empty())
@@ -459,18 +475,21 @@ ExchangeKind wanted_exchange(const ReshardJob& job, bool has_tables, bool is_sha
 
 std::vector<bool> moved_by_regions(const ReshardSides& sides) {
   std::vector<bool> is_moved(sides.source.placement.tensors().size(), false);
-  for (const ParameterId parameter : sides.selection.source_of) is_moved[parameter] = true;
+  sides.selection.for_each_source([&](ParameterId parameter) { is_moved[parameter] = true; });
   return without_tables(std::move(is_moved), sides.source.placement);
 }
 
 std::vector<Equality> equal_pairs(const ReshardSides& sides) {
   const std::vector<ParameterId>& source_of = sides.selection.source_of;
-  const std::set<ParameterId> taken(source_of.begin(), source_of.end());
+  std::set<ParameterId> taken;
+  sides.selection.for_each_source([&](ParameterId parameter) { taken.insert(parameter); });
   std::set<std::pair<ParameterId, ParameterId>> known;
   for (const auto& [parameter, other] : sides.source.placement.equalities())
     if (taken.contains(parameter) && taken.contains(other)) known.emplace(parameter, other);
   for (const auto& [parameter, other] : sides.target.placement.equalities())
-    known.emplace(source_of[parameter], source_of[other]);
+    if (sides.selection.links_of(parameter) == nullptr && sides.selection.links_of(other) == nullptr)
+      known.emplace(source_of[parameter], source_of[other]);
+  for (const auto& [parameter, other] : sides.selection.equal) known.emplace(parameter, other);
   std::vector<Equality> pairs;
   for (const auto& [parameter, other] : known) pairs.push_back({parameter, other});
   return pairs;
@@ -481,7 +500,8 @@ MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJo
               kind == ExchangeKind::direct ? Owners{}
                                            : sides.checkpoint.owners(static_cast<std::uint32_t>(processes.size())),
               job.replicas == ReplicaCheck::full),
-      planner(sides.source.placement, sides.target.placement, sides.selection.source_of, readers),
+      planner(sides.source.placement, sides.target.placement, sides.selection.source_of, readers,
+              sides.selection.links),
       casts(planner),
       shares(sides.target.placement, static_cast<std::uint32_t>(processes.size()),
              !job.output.is_pipe && !job.is_view) {}
@@ -490,7 +510,7 @@ MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides
   const Placement& source = sides.source.placement;
   std::vector<bool> is_read(source.arrays().size(), false);
   for (ParameterId p = 0; p < sides.target.placement.tensors().size(); ++p)
-    is_read[source.array_of(planner.source_of(p))] = true;
+    planner.for_each_source(p, [&](ParameterId from) { is_read[source.array_of(from)] = true; });
   return share_memory(memory_bytes, 2,
                       largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; }));
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/like_model.hpp"
 #include "jobs/types/expectation.hpp"
 #include "jobs/types/memory_shares.hpp"
 #include "jobs/types/reshard_job.hpp"
@@ -30,6 +31,7 @@ struct ReshardSides {
   Selection selection = {};
   Store* store = nullptr;  ///< of the output's format
   Resolved target = {};
+  ModelDirectory model = {};    ///< for an output like a model's directory; what else lies there on process 0 alone
   std::string index_name = {};  ///< of the file that says which file holds what; empty: there is none
   TablePlan tables = {};
   std::vector<TableLayerSource> other_layers = {};  ///< oldest first

@@ -48,6 +48,7 @@ std::optional<std::string> key_of(const ArrayPlace& array, const Planner& planne
                                   const std::vector<SourceSchema>& source_schemas) {
   if (array.members.size() != 1) return std::nullopt;
   const ParameterId parameter = array.members.front();
+  if (planner.links(parameter) != nullptr) return std::nullopt;
   const ParameterId from = planner.source_of(parameter);
   wire::Writer key;
   key.put(array.dtype.name);
@@ -220,8 +221,8 @@ FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const Arra
                                                const ArrayFiles& from_files, const std::vector<Position>& by_card) {
   const Placement& from = planner_.source();
   ArraySource source;
-  if (target.members.size() > 1 || planner_.target().shardings()[target.members.front()].bucket ||
-      from.shardings()[parameter].bucket)
+  if (target.members.size() > 1 || planner_.links(target.members.front()) != nullptr ||
+      planner_.target().shardings()[target.members.front()].bucket || from.shardings()[parameter].bucket)
     return source;
   const ArrayId array = from.array_of(parameter);
   std::deque<std::vector<Attribute>> kept;
@@ -267,7 +268,7 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
   spec.dtype = place.dtype;
   spec.shape = form.shape;
   spec.origin = form.origin;
-  if (has_index_) {
+  if (has_index_ && planner_.links(place.members.front()) == nullptr) {
     spec.source_name = planner_.source().tensors()[planner_.source_of(place.members.front())].name;
     if (new_name_) spec.source_name = new_name_(spec.source_name).value_or(spec.source_name);
   }

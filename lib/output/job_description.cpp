@@ -28,7 +28,7 @@ Json files_of(const Checkpoint& source, const std::string& before) {
 }  // namespace
 
 std::string describe_job(const std::vector<const Checkpoint*>& sources, const Planner& planner, bool is_single_file,
-                         bool is_verified, const std::vector<ManifestTable>& tables) {
+                         bool is_verified, const std::vector<ManifestTable>& tables, const std::string& map) {
   Json description;
   description["ckpt_journal"] = 1;
   description["version"] = CKPT_VERSION;
@@ -44,6 +44,7 @@ std::string describe_job(const std::vector<const Checkpoint*>& sources, const Pl
   auto& kept = description["kept"] = Json::object();
   for (const ManifestTable& table : tables)
     if (table.kept) kept[table.name] = {table.kept->where, table.kept->as};
+  if (!map.empty()) description["names"] = Json::parse(map);
   auto& layers = description["layers"] = Json::array();
   auto& files = description["files"] = Json::object();
   for (const Checkpoint* each : sources) {
@@ -74,6 +75,7 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
                                           {"verify", "another way of verifying"},
                                           {"parameters", "other parameters"},
                                           {"dtypes", "other dtypes"},
+                                          {"names", "another map of names"},
                                           {"layers", "other deltas"},
                                           {"kept", "other rows to keep (--keep)"},
                                           {"text", "another way of making text (--digits, layouts, datasets)"},

@@ -73,8 +73,7 @@ PartialSum sum_packed(const StridedCopy& copy, const std::byte* source, std::byt
   return sum;
 }
 
-std::uint64_t first_of(const Region& region, const Shape& tensor_strides) {
-  std::uint64_t first = 0;
+std::uint64_t first_of(const Region& region, const Shape& tensor_strides, std::uint64_t first) {
   for (std::size_t d = 0; d < region.box.rank(); ++d) first += region.box.lo[d] * tensor_strides[d];
   return first;
 }
@@ -102,20 +101,20 @@ PartialSum sum_of(const Shape& shape, std::uint64_t element, const std::byte* da
 }
 
 PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Shape& tensor_strides,
-                  KeySets sets) {
-  return sum_of(region.box.shape(), element, data, region.strides, first_of(region, tensor_strides), tensor_strides,
-                sets);
+                  KeySets sets, std::uint64_t first) {
+  return sum_of(region.box.shape(), element, data, region.strides, first_of(region, tensor_strides, first),
+                tensor_strides, sets);
 }
 
 PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::byte* source, std::byte* target,
-                        const Shape& target_strides, const Shape& tensor_strides, KeySets sets) {
+                        const Shape& target_strides, const Shape& tensor_strides, KeySets sets, std::uint64_t first) {
   const Shape shape = region.box.shape();
   const StridedCopy fused = strided_copy(shape, region.strides, target_strides, tensor_strides, element);
-  const std::uint64_t offset = first_of(region, tensor_strides) * element;
+  const std::uint64_t offset = first_of(region, tensor_strides, first) * element;
   if (fused.run >= least_fused_run) return sum_copy(fused, source, target, offset, sets);
   if (can_be_packed(fused, true)) return sum_packed(fused, source, target, offset, sets);
   run(strided_copy(shape, region.strides, target_strides, element), source, target);
-  return sum_of(region, element, source, tensor_strides, sets);
+  return sum_of(region, element, source, tensor_strides, sets, first);
 }
 
 NameKey::NameKey(const std::string& text) noexcept

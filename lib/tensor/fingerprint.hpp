@@ -43,14 +43,15 @@ PartialSum sum_of(const Shape& shape, std::uint64_t element, const std::byte* da
                   std::uint64_t first, const Shape& tensor_strides, KeySets sets = KeySets::both);
 
 /// Sums a region that lies at `data` with its own strides. `tensor_strides` are the row-major strides of the whole
-/// tensor.
+/// tensor; or those of its elements in another tensor, of which index 0 of the region's box would be element `first`.
 PartialSum sum_of(const Region& region, std::uint64_t element, const std::byte* data, const Shape& tensor_strides,
-                  KeySets sets = KeySets::both);
+                  KeySets sets = KeySets::both, std::uint64_t first = 0);
 
 /// Copies a region from `source`, with its own strides, to `target`, where its elements have `target_strides`, and sums
 /// it like sum_of: in one pass if runs are long enough and the processor has AVX-512.
 PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::byte* source, std::byte* target,
-                        const Shape& target_strides, const Shape& tensor_strides, KeySets sets);
+                        const Shape& target_strides, const Shape& tensor_strides, KeySets sets,
+                        std::uint64_t first = 0);
 
 /// 128 bits that identify the content of a tensor or of a file. They depend neither on a layout nor on a version.
 struct Fingerprint {

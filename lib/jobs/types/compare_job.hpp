@@ -9,6 +9,7 @@
 #include "compare/mismatch.hpp"
 #include "compare/replicas.hpp"
 #include "jobs/types/expectation.hpp"
+#include "jobs/types/name_mapping.hpp"
 #include "jobs/types/progress.hpp"
 #include "jobs/types/resources.hpp"
 #include "jobs/types/selection.hpp"
@@ -37,9 +38,10 @@ struct Difference {
   std::vector<std::uint64_t> cards = {};  ///< ids of B's cards that differ; for elements and values
 
   // For elements only; for tables, `count` and `compared` count keys:
-  Shape first = {};            ///< index of the first element that differs, in row-major order of the logical tensor
-  std::uint64_t count = 0;     ///< how many differ, in all copies that B holds
-  std::uint64_t compared = 0;  ///< out of how many
+  Shape first = {};             ///< index of the first element that differs, in row-major order of the logical tensor
+  std::string first_in_a = {};  ///< that element in A, through a map of names: "linear_qkv.weight[768, 0]"
+  std::uint64_t count = 0;      ///< how many differ, in all copies that B holds
+  std::uint64_t compared = 0;   ///< out of how many
   std::uint64_t copies = 1;
   std::optional<Distance> largest = {};  ///< if they are numbers
 };
@@ -54,6 +56,7 @@ struct CompareJob {
   Resources resources;
   std::optional<Expectation> expectation = {};  ///< for either side
   std::vector<Pattern> first_copies = {};       ///< for either side: Checkpoint::take_first_copies
+  MapChoice map = {};                           ///< of names, from A to B
 };
 
 struct CompareReport {

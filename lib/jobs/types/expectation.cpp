@@ -35,6 +35,19 @@ std::optional<Shape> ExpectedTensors::shape(const std::string& name) const {
   return Shape(reference_->tensors()[*number].shape);
 }
 
+std::optional<DType> ExpectedTensors::dtype(const std::string& name) const {
+  const auto number = reference_ ? reference_->find(name) : std::nullopt;
+  if (!number) return std::nullopt;
+  return reference_->tensors()[*number].dtype;
+}
+
+std::vector<std::string> ExpectedTensors::names() const {
+  std::vector<std::string> names;
+  if (reference_)
+    for (const Tensor& tensor : reference_->tensors()) names.push_back(tensor.name);
+  return names;
+}
+
 Deviations ExpectedTensors::of(const Placement& placement) const {
   Selection all{placement.tensors(), std::vector<ParameterId>(placement.tensors().size())};
   std::iota(all.source_of.begin(), all.source_of.end(), ParameterId{0});
@@ -50,7 +63,9 @@ Deviations ExpectedTensors::of(const Selection& selection, const Placement& sour
       expected.push_back(with_rows_of(selection, source.layout(), tensor));
   const std::string name = std::filesystem::path(reference_->origin()).filename().string();
   return deviations(selection.tensors, expected, name, allowances_, [&](std::size_t number, const Shape& shape) {
-    return has_hints ? explain_logical_shape(source, selection.source_of[number], shape) : "";
+    return has_hints && selection.links_of(number) == nullptr
+               ? explain_logical_shape(source, selection.source_of[number], shape)
+               : "";
   });
 }
 

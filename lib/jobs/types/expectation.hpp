@@ -26,6 +26,13 @@ class ExpectedTensors {
   /// The shape that a parameter of this name is to have; nothing if the reference does not say.
   std::optional<Shape> shape(const std::string& name) const;
 
+  /// The dtype that a parameter of this name is to have.
+  std::optional<DType> dtype(const std::string& name) const;
+  /// The reference's name in messages.
+  std::string origin() const { return reference_ ? reference_->origin() : ""; }
+  /// The expected names.
+  std::vector<std::string> names() const;
+
   /// Deviations of all parameters of a checkpoint.
   Deviations of(const Placement& placement) const;
   /// Deviations of the parameters that a job takes from a checkpoint, under their new names. `names`: which of the

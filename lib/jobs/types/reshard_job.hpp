@@ -11,6 +11,7 @@
 #include "compare/replicas.hpp"
 #include "jobs/types/casts.hpp"
 #include "jobs/types/expectation.hpp"
+#include "jobs/types/name_mapping.hpp"
 #include "jobs/types/progress.hpp"
 #include "jobs/types/resources.hpp"
 #include "jobs/types/selection.hpp"
@@ -33,6 +34,7 @@ struct ReshardJob {
   std::optional<int> text_digits;  ///< of a number in Paddle's text: paddle_digits or exact_digits; absent: the first
   std::vector<std::filesystem::path> spared_files;  ///< must not be overwritten: the layouts' files
   NameChoice names;
+  MapChoice map = {};                 ///< of names, between source and output
   std::vector<Pattern> first_copies;  ///< for which the lowest card's copy counts (Checkpoint::take_first_copies)
   std::vector<CastRule> casts;
   std::vector<KeepRule> keeps;             ///< which rows of tables are taken; empty: all

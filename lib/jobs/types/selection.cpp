@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "jobs/types/name_mapping.hpp"
 #include "layout/language/change_layout.hpp"
 
 namespace ckpt {
@@ -88,39 +89,64 @@ void Selection::insert(Tensor tensor, ParameterId from) {
   const auto at = static_cast<std::ptrdiff_t>(place_of(tensor.name, tensors));
   tensors.insert(tensors.begin() + at, std::move(tensor));
   source_of.insert(source_of.begin() + at, from);
+  if (!links.empty()) links.insert(links.begin() + at, nullptr);
 }
 
-Selection select(const NameChoice& choice, const Placement& source) {
-  struct TensorChoice {
-    Tensor tensor;
-    ParameterId from;
-  };
-  const NameFilter name_filter(choice);
+namespace {
+
+struct TensorChoice {
+  Tensor tensor;
+  ParameterId from;
+  std::shared_ptr<const TensorLinks> links;
+  InternedText before;  ///< its name before `rename`
+};
+
+std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& name_filter, const Placement& source,
+                                    Selection& selection) {
+  MapSource kept{{}, choice.only.empty() && choice.drop.empty()};
   std::vector<TensorChoice> chosen;
   chosen.reserve(source.tensors().size());
   for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
-    Tensor tensor = source.tensors()[parameter];
+    const Tensor& tensor = source.tensors()[parameter];
     if (!name_filter.is_kept(tensor.name)) continue;
-    tensor.name = name_filter.new_name(tensor.name);
-    chosen.push_back({std::move(tensor), parameter});
+    if (choice.mapping)
+      kept.tensors.emplace_back(tensor, parameter);
+    else
+      chosen.push_back({tensor, parameter, {}, tensor.name});
   }
+  if (!choice.mapping) return chosen;
+  MappedTensors mapped = choice.mapping->convert(kept);
+  for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
+    chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name});
+  selection.equal = std::move(mapped.equal);
+  selection.notes = notes_of(mapped);
+  return chosen;
+}
+
+}  // namespace
+
+Selection select(const NameChoice& choice, const Placement& source) {
+  const NameFilter name_filter(choice);
+  Selection selection;
+  std::vector<TensorChoice> chosen = chosen_of(choice, name_filter, source, selection);
+  for (TensorChoice& each : chosen) each.tensor.name = name_filter.new_name(each.tensor.name);
   if (chosen.empty() && (!choice.only.empty() || !choice.drop.empty()))
     throw Error(Kind::usage, "", {"no parameter is left to take", "", "", {Advice::What::choose_others, ""}});
   std::sort(chosen.begin(), chosen.end(),
             [](const TensorChoice& a, const TensorChoice& b) { return a.tensor.name < b.tensor.name; });
   for (std::size_t i = 1; i < chosen.size(); ++i)
     if (chosen[i].tensor.name == chosen[i - 1].tensor.name)
-      throw Error(Kind::usage, "",
-                  {"'" + source.tensors()[chosen[i - 1].from].name + "' and '" + source.tensors()[chosen[i].from].name +
-                       "' both become '" + chosen[i].tensor.name + "'",
-                   "one name for each parameter",
-                   "",
-                   {Advice::What::rename, ""}});
-  Selection selection;
+      throw Error(
+          Kind::usage, "",
+          {"'" + chosen[i - 1].before + "' and '" + chosen[i].before + "' both become '" + chosen[i].tensor.name + "'",
+           "one name for each parameter",
+           "",
+           {Advice::What::rename, ""}});
   selection.tensors.reserve(chosen.size());
   for (TensorChoice& each : chosen) {
     selection.tensors.push_back(std::move(each.tensor));
     selection.source_of.push_back(each.from);
+    if (choice.mapping) selection.links.push_back(std::move(each.links));
   }
   return selection;
 }
@@ -154,6 +180,7 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
   Selection renamed;
+  renamed.equal = selection.equal;
   for (const std::size_t at : order) {
     if (names[at].empty()) continue;
     if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
@@ -162,6 +189,7 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
     renamed.tensors.push_back(selection.tensors[at]);
     renamed.tensors.back().name = names[at];
     renamed.source_of.push_back(selection.source_of[at]);
+    if (!selection.links.empty()) renamed.links.push_back(selection.links[at]);
   }
   return renamed;
 }
@@ -191,8 +219,13 @@ std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& s
 }
 
 CountedNames::CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection)
-    : name_filter_(choice), left_out_(left_out_names(choice, source, selection)) {
+    : name_filter_(choice), mapping_(choice.mapping), left_out_(left_out_names(choice, source, selection)) {
   for (const Tensor& tensor : selection.tensors) taken_.insert(tensor.name);
+}
+
+bool CountedNames::counts(const std::string& name) const {
+  if (taken_.contains(name)) return true;
+  return !left_out_.contains(name) && name_filter_.is_kept(name) && !(mapping_ && mapping_->is_no_weight(name));
 }
 
 void CountedNames::add_alias(const std::string& name, const std::string& alias) {

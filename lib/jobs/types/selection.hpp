@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,8 +14,11 @@
 #include "layout/placement/placement.hpp"
 #include "layout/placement/resolve.hpp"
 #include "output/new_name.hpp"
+#include "plan/planner.hpp"
 
 namespace ckpt {
+
+class NameMapping;
 
 /// Which parameters a job takes, and under which names.
 struct NameChoice {
@@ -23,6 +27,7 @@ struct NameChoice {
   /// `stored` is the logical name as read, `name` the new one. The first rule that matches counts; if it only removes
   /// text ("{a}_orig_mod.{b}={a}{b}"), later rules of that kind apply to its result.
   std::vector<Rename> rename;
+  std::shared_ptr<const NameMapping> mapping = {};  ///< applies to what is taken, before `rename`; null: none
   bool takes_masters = false;  ///< takes the whole model, each tensor from its source in Checkpoint::masters
 };
 
@@ -60,12 +65,27 @@ NewName new_name_of(const NameChoice& choice);
 struct Selection {
   std::vector<Tensor> tensors;         ///< sorted by name
   std::vector<ParameterId> source_of;  ///< the source's parameter, parallel to tensors
+  Planner::Links links = {};           ///< parallel to tensors, or empty: the elements are those of `source_of`
+  std::vector<std::pair<ParameterId, ParameterId>> equal = {};  ///< the source's parameters that must be equal
+  std::vector<std::string> notes = {};                          ///< what a map of names leaves out
 
+  const TensorLinks* links_of(std::size_t tensor) const { return links.empty() ? nullptr : links[tensor].get(); }
+  /// Calls visit(parameter) for all of the source's parameters that are taken; for some several times.
+  template <class Visit>
+  void for_each_source(Visit visit) const;
   /// The index of the tensor with this name, or nothing.
   std::optional<std::size_t> find(std::string_view name) const;
   /// Adds a tensor with a new name, in order.
   void insert(Tensor tensor, ParameterId from);
 };
+
+template <class Visit>
+void Selection::for_each_source(Visit visit) const {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    visit(source_of[i]);
+    if (const TensorLinks* const of = links_of(i)) of->for_each_source(visit);
+  }
+}
 
 /// Throws usage if two parameters get one name, or nothing is left.
 Selection select(const NameChoice& choice, const Placement& source);
@@ -92,14 +112,13 @@ class CountedNames {
  public:
   CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection);
 
-  bool counts(const std::string& name) const {
-    return taken_.contains(name) || (!left_out_.contains(name) && name_filter_.is_kept(name));
-  }
+  bool counts(const std::string& name) const;
   /// Gives a tensor another name, which counts if that tensor does. An alias that the source itself has is unaffected.
   void add_alias(const std::string& name, const std::string& alias);
 
  private:
   NameFilter name_filter_;
+  std::shared_ptr<const NameMapping> mapping_;
   std::set<std::string> taken_;
   std::set<std::string> left_out_;
 };
@@ -110,6 +129,7 @@ struct TargetChoice {
   std::map<std::string, std::uint64_t> mesh;  ///< the source's rules on another mesh
   std::optional<std::uint64_t> cards;         ///< the source's rules on a mesh of one axis
   std::optional<std::uint64_t> file_bytes;    ///< whole parameters, in files of at most this size (`model_files`)
+  bool is_like_expected = false;  ///< with file_bytes: in the files of the expected model, with its other files
 };
 
 /// The layout of the output; not for `file_bytes`, which needs the selection first.

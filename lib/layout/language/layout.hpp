@@ -144,6 +144,7 @@ struct Layout {
   std::string origin;  ///< its name in messages: the file's name, "the layout that out carries"
   Mesh mesh;
   CardFiles files;
+  std::string names = {};  ///< the map of names and the side of it that these are: "llama.megatron"; empty: not said
   std::vector<Rule> parameters;
   Default otherwise = Default::error;
   std::vector<Rename> rename;

@@ -53,6 +53,10 @@ const ObjectForm<Layout>& layout_form() {
                 const bool is_written = !is_text_alone(layout) && !layout.files.is_default();
                 return is_written ? parsing::files_form().write(layout.files, mesh) : std::string();
               }})
+        .optional(
+            "names", &Layout::names, parsing::text(),
+            "The map of names and the side of it that this layout's names are: \"llama.megatron\" of a ready map, "
+            "or \"my-map.json#megatron\".")
         .optional("parameters", &Layout::parameters, parsing::rules_form,
                   "The first rule whose name matches a parameter decides.")
         .optional("default", &Layout::otherwise, parsing::word(parsing::default_words),

@@ -43,14 +43,7 @@ std::vector<std::vector<std::string>> shared_out(const std::vector<Tensor>& tens
   return files;
 }
 
-}  // namespace
-
-Layout model_files(const std::vector<Tensor>& tensors, std::uint64_t most_bytes, std::string_view ending) {
-  const auto files = shared_out(tensors, most_bytes);
-  if (files.size() > max_cards)
-    throw Error(Kind::usage, "",
-                {fmt::format("{} files of at most {} each", files.size(), format_bytes(most_bytes)),
-                 fmt::format("at most {}", max_cards), "allow larger ones"});
+Layout layout_of_files(const std::vector<std::vector<std::string>>& files, std::string_view ending) {
   Layout layout;
   layout.origin = "the layout of a model in " + std::to_string(files.size()) + (files.size() == 1 ? " file" : " files");
   layout.mesh = Mesh{{"file"}, {files.size()}, {}};
@@ -68,6 +61,32 @@ Layout model_files(const std::vector<Tensor>& tensors, std::uint64_t most_bytes,
     rule.keys.at = At{{0, {file}}};
   }
   return layout;
+}
+
+}  // namespace
+
+Layout model_files(const std::vector<Tensor>& tensors, std::uint64_t most_bytes, std::string_view ending) {
+  const auto files = shared_out(tensors, most_bytes);
+  if (files.size() > max_cards)
+    throw Error(Kind::usage, "",
+                {fmt::format("{} files of at most {} each", files.size(), format_bytes(most_bytes)),
+                 fmt::format("at most {}", max_cards), "allow larger ones"});
+  return layout_of_files(files, ending);
+}
+
+Layout model_files_by_group(const std::vector<Tensor>& tensors, const std::map<std::string, std::string>& group_of,
+                            std::string_view ending) {
+  std::map<std::string, std::vector<std::string>> groups;
+  std::vector<std::string> others;
+  for (const Tensor& tensor : tensors) {
+    const auto group = group_of.find(tensor.name);
+    (group == group_of.end() ? others : groups[group->second]).push_back(tensor.name);
+  }
+  std::vector<std::vector<std::string>> files;
+  for (auto& [group, names] : groups) files.push_back(std::move(names));
+  if (files.empty()) files.emplace_back();
+  files.back().insert(files.back().end(), others.begin(), others.end());
+  return layout_of_files(files, ending);
 }
 
 std::string model_index_name(std::string_view ending) {

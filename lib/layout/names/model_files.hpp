@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,11 @@ namespace ckpt {
 /// model-00001-of-00007.safetensors (`ending`: ".safetensors"; ".pt": pytorch_model-00001-of-00007.bin), and
 /// model.safetensors for a single file. Throws usage for more than max_cards files.
 Layout model_files(const std::vector<Tensor>& tensors, std::uint64_t most_bytes, std::string_view ending);
+
+/// Returns the layout of such files in which each tensor lies with the others of its group; groups are numbered in the
+/// order of their names in `group_of`, and tensors that it does not have lie in the last file.
+Layout model_files_by_group(const std::vector<Tensor>& tensors, const std::map<std::string, std::string>& group_of,
+                            std::string_view ending);
 
 /// Returns the name of the index for such files: "model.safetensors.index.json".
 std::string model_index_name(std::string_view ending);

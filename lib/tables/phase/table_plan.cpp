@@ -300,6 +300,7 @@ void leave_out_of_tables(const Placement& source, bool deletions, Selection& sel
     if (!names.contains(source.tensors()[selection.source_of[i]].name)) continue;
     selection.tensors.erase(selection.tensors.begin() + static_cast<std::ptrdiff_t>(i));
     selection.source_of.erase(selection.source_of.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!selection.links.empty()) selection.links.erase(selection.links.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 

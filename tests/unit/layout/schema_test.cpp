@@ -5,11 +5,20 @@
 
 #include "catch.hpp"
 #include "layout/language/layout.hpp"
+#include "layout/maps/name_map.hpp"
 
-// How it is written anew: see layouts/README.md.
-TEST_CASE("layouts/schema.json is what the language's description gives") {
-  const std::string path = CKPT_SOURCE_DIR "/layouts/schema.json";
-  if (std::getenv("CKPT_WRITE_SCHEMA") != nullptr) std::ofstream(path) << ckpt::layout_schema();
+// How they are written anew: see layouts/README.md.
+static void check_schema(const std::string& file_name, const std::string& schema) {
+  const std::string path = CKPT_SOURCE_DIR "/layouts/" + file_name;
+  if (std::getenv("CKPT_WRITE_SCHEMA") != nullptr) std::ofstream(path) << schema;
   std::ifstream file(path);
-  CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == ckpt::layout_schema());
+  CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == schema);
+}
+
+TEST_CASE("layouts/schema.json is what the language's description gives") {
+  check_schema("schema.json", ckpt::layout_schema());
+}
+
+TEST_CASE("layouts/names/schema.json is what the description of maps gives") {
+  check_schema("names/schema.json", ckpt::name_map_schema());
 }

@@ -1,0 +1,71 @@
+#include "inspect/names_view.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.hpp"
+#include "report/render.hpp"
+#include "report/table.hpp"
+#include "tensor/strided_copy.hpp"
+
+namespace ckpt::cli {
+
+namespace {
+
+/// A tensor's links, in figures.
+struct LinkFigures {
+  std::uint64_t copies = 0;
+  std::uint64_t shortest_run = 0;  ///< elements
+};
+
+LinkFigures figures_of(const TensorLinks& links, const Shape& shape, const Placement& source) {
+  LinkFigures figures;
+  const Shape target_strides = row_major_strides(shape);
+  links.for_each(whole(shape), [&](ParameterId from, const Link& link) {
+    const Shape source_strides = row_major_strides(source.tensors()[from].shape);
+    Shape at_source(link.size.size());
+    Shape at_target(link.size.size());
+    for (std::size_t k = 0; k < link.size.size(); ++k) {
+      at_source[k] = link.source.steps[k] * source_strides[link.source.dims[k]];
+      at_target[k] = link.target.steps[k] * target_strides[link.target.dims[k]];
+    }
+    const std::uint64_t run = strided_copy(link.size, at_source, at_target, 1).run;
+    figures.shortest_run = figures.copies == 0 ? run : std::min(figures.shortest_run, run);
+    ++figures.copies;
+  });
+  return figures;
+}
+
+}  // namespace
+
+Lines names_text(const Placement& placement, const NameMapping& mapping, std::optional<std::size_t> width) {
+  MapSource source;
+  for (ParameterId p = 0; p < placement.tensors().size(); ++p) source.tensors.emplace_back(placement.tensors()[p], p);
+  const MappedTensors mapped = mapping.convert(source);
+  using Column = Table::Column;
+  Table table({{"tensor", Column::Kind::flexible},
+               {"dtype"},
+               {"shape"},
+               {"copies", Column::Kind::number},
+               {"shortest run", Column::Kind::number},
+               {"of", Column::Kind::flexible}});
+  for (std::size_t i = 0; i < mapped.tensors.size(); ++i) {
+    const Tensor& tensor = mapped.tensors[i];
+    const MappedTensors::Origin& origin = mapped.origins[i];
+    LinkFigures figures{1, numel(tensor.shape)};
+    std::vector<std::string> names{placement.tensors()[origin.first].name};
+    if (origin.links) {
+      figures = figures_of(*origin.links, tensor.shape, placement);
+      origin.links->for_each_source([&](ParameterId from) { names.push_back(placement.tensors()[from].name); });
+    }
+    std::set<std::string> seen;
+    std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
+    table.add({tensor.name, tensor.dtype.name.str(), to_string(Shape(tensor.shape)), std::to_string(figures.copies),
+               std::to_string(figures.shortest_run), join(names, 3)});
+  }
+  Lines lines = table.lines(width);
+  for (const std::string& note : notes_of(mapped)) lines.add(note);
+  return lines;
+}
+
+}  // namespace ckpt::cli

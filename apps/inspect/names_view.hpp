@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "jobs/types/name_mapping.hpp"
+#include "report/output.hpp"
+
+namespace ckpt::cli {
+
+/// What a map of names makes of a checkpoint's tensors: a line for each, with the tensors that it is made of, in how
+/// many copies, and the shortest run of elements that moves together.
+Lines names_text(const Placement& placement, const NameMapping& mapping, std::optional<std::size_t> width);
+
+}  // namespace ckpt::cli

@@ -1,0 +1,81 @@
+#include "jobs/like_model.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "checkpoint/manifest.hpp"
+#include "checkpoint/read_manifest.hpp"
+#include "io/small_text.hpp"
+#include "jobs/types/casts.hpp"
+#include "tensor/number.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::uint64_t most_index_bytes = 256ULL << 20;
+constexpr std::uint64_t most_copied_bytes = 256ULL << 20;  // of one file: a tokenizer has some tens of MiB
+
+std::filesystem::path directory_of(std::filesystem::path place) {
+  std::error_code none;
+  return std::filesystem::is_directory(place, none) ? place : place.parent_path();
+}
+
+/// Whether a file's name is that of weights, of their index or of a manifest.
+bool is_of_weights(const std::string& name) {
+  for (const char* ending : {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".hdf5", ".msgpack", ".gguf",
+                             ".onnx", ".index.json", ".partial"})
+    if (name.ends_with(ending)) return true;
+  return name == manifest_name || name.starts_with('.');
+}
+
+}  // namespace
+
+ModelDirectory ModelDirectory::at(std::filesystem::path place) {
+  ModelDirectory model;
+  std::error_code none;
+  place = directory_of(std::move(place));
+  for (const auto& entry : std::filesystem::directory_iterator(place, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".safetensors.index.json")) {
+      const std::string origin = entry.path().string();
+      const auto json = parse_json(small_text(entry.path(), most_index_bytes, "an index of weights"), origin,
+                                   {Kind::input, "an index of weights", ""});
+      const auto map = json.find("weight_map");
+      if (map == json.end() || !map->is_object())
+        throw Error(Kind::input, origin, {"it has no weight_map", "an index of weights", ""});
+      for (const auto& [tensor, file] : map->items())
+        if (file.is_string()) model.file_of[tensor] = file.get<std::string>();
+    } else if (entry.is_regular_file(none) && !is_of_weights(name) && entry.file_size(none) <= most_copied_bytes) {
+      model.others.push_back(name);
+    }
+  }
+  std::sort(model.others.begin(), model.others.end());
+  return model;
+}
+
+std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names) {
+  place = directory_of(std::move(place));
+  std::vector<Sidecar> copies;
+  for (const std::string& name : names)
+    copies.push_back({name, small_text(place / name, most_copied_bytes, "a file beside a model's weights")});
+  return copies;
+}
+
+std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts,
+                             Selection& selection) {
+  std::uint64_t count = 0;
+  for (Tensor& tensor : selection.tensors) {
+    const std::optional<DType> wanted = expected.dtype(tensor.name);
+    if (!wanted || *wanted == tensor.dtype || !casts.empty()) continue;
+    const auto from = number_format(tensor.dtype);
+    const auto to = number_format(*wanted);
+    if (!from || !to || !from->is_float || !to->is_float) continue;
+    tensor.dtype = *wanted;
+    ++count;
+  }
+  return count == 0 ? "" : std::to_string(count) + " parameters are cast to the dtypes of " + expected.origin();
+}
+
+}  // namespace ckpt

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "frameworks/sidecar.hpp"
+#include "jobs/types/casts.hpp"
+#include "jobs/types/expectation.hpp"
+#include "jobs/types/selection.hpp"
+
+namespace ckpt {
+
+/// What a directory of a Hugging Face model has beside the tensors of its weights.
+struct ModelDirectory {
+  std::map<std::string, std::string> file_of;  ///< by tensor; empty: all are in one file
+  std::vector<std::string> others;  ///< files that are neither weights nor their index: config.json, tokenizer
+
+  /// Looks at a directory, or at the one that holds a file.
+  static ModelDirectory at(std::filesystem::path place);
+};
+
+/// Reads files of a model's directory that an output is to have, too.
+std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names);
+
+/// Gives the tensors the dtypes that are expected, where both are floating-point and no rule of `casts` names the
+/// tensor. Returns a line for the user, or nothing.
+std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts, Selection& selection);
+
+}  // namespace ckpt

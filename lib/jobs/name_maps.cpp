@@ -1,0 +1,201 @@
+#include "jobs/name_maps.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "io/small_text.hpp"
+#include "layout/names/naming.hpp"
+#include "processes/gather_all.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::uint64_t most_map_bytes = 64U << 20;
+
+/// A map as words say it, "qwen3_moe.megatron", "my-map.json#megatron", apart from the side.
+struct MapWord {
+  std::string map;
+  std::string side;
+};
+
+MapWord split_word(const std::string& word) {
+  if (const std::size_t hash = word.rfind('#'); hash != std::string::npos)
+    return {word.substr(0, hash), word.substr(hash + 1)};
+  if (word.ends_with(".json")) return {word, ""};
+  const std::size_t dot = word.rfind('.');
+  if (dot == std::string::npos || word.find('/', dot) != std::string::npos) return {word, ""};
+  return {word.substr(0, dot), word.substr(dot + 1)};
+}
+
+std::string list_of_ready_maps() {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(ready_maps(), none))
+    if (entry.path().extension() == ".json" && entry.path().stem() != "schema")
+      names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names.empty() ? "the file of a map" : "the file of a map, or one of " + join(names, 32);
+}
+
+std::filesystem::path path_of_map(const std::string& map, const std::filesystem::path& beside) {
+  std::error_code none;
+  for (const std::filesystem::path& path : {beside / map, beside / (map + ".json"), ready_maps() / (map + ".json")})
+    if (std::filesystem::is_regular_file(path, none)) return path;
+  throw Error(Kind::usage, "map of names '" + map + "'", {"there is none", list_of_ready_maps(), ""});
+}
+
+/// A text and its name in messages.
+using OriginalText = std::pair<std::string, std::string>;
+
+/// Texts that process 0 has read: of each map that may count, it and those that it is based on, in the order in which
+/// they are opened; and config.json.
+struct MapTexts {
+  std::vector<std::vector<OriginalText>> maps;
+  OriginalText config;
+};
+
+OriginalText config_in(const std::vector<std::filesystem::path>& models) {
+  for (std::filesystem::path model : models) {
+    std::error_code none;
+    if (!std::filesystem::is_directory(model, none)) model = model.parent_path();
+    const auto config = model / "config.json";
+    if (std::filesystem::is_regular_file(config, none))
+      return {small_text(config, most_map_bytes, "a model's config.json"), config.string()};
+  }
+  return {};
+}
+
+NameMap read_map_file(const std::filesystem::path& path, std::vector<OriginalText>& texts) {
+  const auto open = [&](const std::filesystem::path& file) {
+    return texts.emplace_back(small_text(file, most_map_bytes, "a map of names"), file.filename().string());
+  };
+  const OriginalText first = open(path);
+  return parse_name_map(first.first, first.second,
+                        [&](const std::string& base) { return open(path_of_map(base, path.parent_path())); });
+}
+
+/// The map of this name; without a name, all that come with the programs and are for the model: none, if the source is
+/// to have the model's own names.
+MapTexts read_texts(const std::string& map, const std::vector<std::filesystem::path>& models) {
+  MapTexts texts{{}, config_in(models)};
+  if (!map.empty()) {
+    static_cast<void>(read_map_file(path_of_map(map, ""), texts.maps.emplace_back()));
+    return texts;
+  }
+  const std::string& where = texts.config.second;
+  const std::string type = where.empty() ? "" : ModelConfig(texts.config.first, where).model_type();
+  std::error_code none;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(ready_maps(), none)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    if (file.extension() != ".json" || file.stem() == "schema") continue;
+    std::vector<OriginalText> of_map;
+    try {
+      const NameMap ready = read_map_file(file, of_map);
+      if (std::find(ready.models.begin(), ready.models.end(), type) != ready.models.end())
+        texts.maps.push_back(std::move(of_map));
+    } catch (const Error&) {
+      continue;  // for a newer program
+    }
+  }
+  return texts;
+}
+
+/// Whether the layout's own "pad" pads a dimension of a parameter.
+bool pads(const Naming& naming, const std::string& name, std::size_t dim) {
+  const auto decision = naming.decide(name);
+  return decision && decision->keys.pad && decision->keys.pad->contains(dim);
+}
+
+/// Whether the layout's rules or indices name layers by number (false) or stacked (true).
+std::optional<bool> speaks_stacked(const Layout& layout, const StackedNames& stack) {
+  std::vector<std::string> texts;
+  for (const IndexRule& rule : layout.indices) texts.push_back(rule.in.text());
+  for (const Rule& rule : layout.parameters)
+    for (const Pattern& pattern : rule.names) texts.push_back(pattern.text());
+  std::optional<bool> is_stacked;
+  for (const std::string& text : texts) {
+    const std::size_t at = text.find(stack.stacked);
+    if (at == std::string::npos || at + stack.stacked.size() == text.size()) continue;
+    const char next = text[at + stack.stacked.size()];
+    if (std::string_view("{*?[0123456789").find(next) != std::string_view::npos) return false;
+    is_stacked = true;
+  }
+  return is_stacked;
+}
+
+std::optional<MapSide> named_side(const NameMap& map, const std::string& side, const std::string& where) {
+  if (side.empty()) return std::nullopt;
+  const auto found = map.side(side);
+  if (!found)
+    throw Error(
+        Kind::usage, where,
+        {map.origin + " has no side \"" + side + "\"", "\"" + map.sides[0] + "\" or \"" + map.sides[1] + "\"", ""});
+  return found;
+}
+
+}  // namespace
+
+std::filesystem::path ready_maps() {
+  if (const char* const given = std::getenv("CKPT_NAMES"); given != nullptr && *given != '\0') return given;
+  std::error_code none;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  const auto installed = program.parent_path() / "share/ckpt-reshard/layouts/names";
+  if (std::filesystem::is_directory(installed, none)) return installed;
+  return program.parent_path().parent_path().parent_path() / "layouts/names";  // of a build tree
+}
+
+std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const MapPlaces& places, MapWish wish,
+                                                Communicator& processes) {
+  const MapWord of_source = split_word(places.source == nullptr ? "" : places.source->names);
+  const MapWord of_target = split_word(places.target == nullptr ? "" : places.target->names);
+  const std::string map = choice ? choice.map : of_target.map;
+  if (map.empty() && !places.is_like_model) {
+    if (!choice.sizes.empty())
+      throw Error(Kind::usage, "--size",
+                  {"given without a map of names", "--names MAP too, or \"names\" in the output's layout", ""});
+    return nullptr;
+  }
+  MapTexts texts;
+  agree(processes, [&] {
+    if (processes.rank() == 0) texts = read_texts(map, places.models);
+  });
+  texts.maps = value_of(0, texts.maps, processes);
+  texts.config = value_of(0, texts.config, processes);
+  std::shared_ptr<const NameMapping> mapping;
+  agree(processes, [&] {
+    const ModelConfig config =
+        texts.config.first.empty() ? ModelConfig() : ModelConfig(texts.config.first, texts.config.second);
+    std::vector<std::unique_ptr<SizedMap>> maps;
+    for (const auto& of_map : texts.maps) {
+      std::size_t next = 1;
+      NameMap parsed = parse_name_map(of_map.front().first, of_map.front().second,
+                                      [&](const std::string&) { return of_map.at(next++); });
+      auto sized = std::make_unique<SizedMap>(std::move(parsed), config, choice.sizes);
+      const auto side_in = [&](const MapWord& word, const Layout* layout) {
+        return word.map == map ? named_side(sized->map, word.side, layout == nullptr ? "" : layout->origin)
+                               : sized->map.side(word.side);
+      };
+      sized->from = named_side(sized->map, choice.side, "--names");
+      sized->to = side_in(of_target, places.target);
+      if (!sized->from) sized->from = side_in(of_source, places.source);
+      if (!sized->to && !wish.names.empty()) sized->to = side_of_names(sized->map, wish.names);
+      if (!sized->to && sized->from) sized->to = other_side(*sized->from);
+      maps.push_back(std::move(sized));
+    }
+    if (places.target != nullptr) {
+      const auto layout = std::make_shared<const Layout>(*places.target);
+      const auto naming = std::make_shared<const Naming>(*layout);
+      wish.is_padded = [layout, naming](const std::string& name, std::size_t dim) { return pads(*naming, name, dim); };
+      wish.is_stacked = [layout](const StackedNames& stack) { return speaks_stacked(*layout, stack); };
+    }
+    mapping = std::make_shared<const NameMapping>(std::move(maps), std::move(wish));
+  });
+  return mapping;
+}
+
+}  // namespace ckpt

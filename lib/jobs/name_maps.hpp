@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "jobs/types/name_mapping.hpp"
+#include "layout/language/layout.hpp"
+#include "processes/communicator.hpp"
+
+namespace ckpt {
+
+/// The folder of the maps that come with the programs: that of the environment variable CKPT_NAMES, else the one beside
+/// the program.
+std::filesystem::path ready_maps();
+
+/// Where a job finds what a map needs to know.
+struct MapPlaces {
+  const Layout* source = nullptr;  ///< may say the source's side; null: not known
+  const Layout* target = nullptr;
+  bool is_like_model = false;                 ///< where no map is said, config.json does
+  std::vector<std::filesystem::path> models;  ///< directories that may have a config.json; the first that has counts
+};
+
+/// The mapping that `choice`, or "names" in the layouts, asks for; null if none does. Process 0 reads the files.
+/// Collective. Throws layout for a bad map, usage for one that cannot be found.
+std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const MapPlaces& places, MapWish wish,
+                                                Communicator& processes);
+
+}  // namespace ckpt

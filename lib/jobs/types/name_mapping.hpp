@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layout/maps/mapped_tensors.hpp"
+
+namespace ckpt {
+
+/// What a user says of the map of names between source and output.
+struct MapChoice {
+  std::string map = {};   ///< a file, or the name of a ready map; empty: none is said
+  std::string side = {};  ///< that the source has; empty: its names tell
+  std::map<std::string, std::uint64_t> sizes = {};
+
+  explicit operator bool() const noexcept { return !map.empty(); }
+};
+
+/// A map with its sizes.
+struct SizedMap {
+  SizedMap(NameMap its_map, const ModelConfig& config, const std::map<std::string, std::uint64_t>& given)
+      : map(std::move(its_map)), sizes(map, config, given) {}
+  SizedMap(const SizedMap&) = delete;
+  SizedMap& operator=(const SizedMap&) = delete;
+
+  NameMap map;
+  MapSizes sizes;
+  std::optional<MapSide> from = {};  ///< the source's side; nothing: its names tell
+  std::optional<MapSide> to = {};
+};
+
+/// A map of names in a job: how the source's tensors become the output's.
+class NameMapping {
+ public:
+  /// Of several maps the one counts that takes the source's names.
+  NameMapping(std::vector<std::unique_ptr<SizedMap>> maps, MapWish wish);
+
+  /// Tensors that have the output's names already stay as they are. Throws input as map_tensors does, or if no side has
+  /// the names.
+  MappedTensors convert(const MapSource& source) const;
+
+  /// Whether the output's side has a name that is no weight (`drop`).
+  bool is_no_weight(const std::string& name) const;
+
+  /// The text of the map and the sizes in use, as JSON: what a job that is resumed must have in common with the earlier
+  /// one.
+  std::string json() const;
+
+ private:
+  const SizedMap* choose(const std::vector<std::string>& names) const;
+
+  std::vector<std::unique_ptr<SizedMap>> maps_;
+  MapWish wish_;
+};
+
+/// Returns lines for the user: what a conversion left out.
+std::vector<std::string> notes_of(const MappedTensors& mapped);
+
+}  // namespace ckpt

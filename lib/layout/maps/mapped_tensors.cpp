@@ -1,0 +1,528 @@
+#include "layout/maps/mapped_tensors.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "base/text.hpp"
+#include "layout/maps/map_names.hpp"
+#include "layout/maps/tensor_form.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::size_t most_targets = std::size_t{1} << 22;
+
+std::set<std::string> axes_in_names(const MapRule& rule) {
+  std::set<std::string> axes;
+  for (const auto& of_side : rule.tensors)
+    for (const TensorTemplate& text : of_side)
+      for (const NameCapture& capture : text.captures())
+        if (!capture.is_text) axes.insert(capture.axes.begin(), capture.axes.end());
+  return axes;
+}
+
+std::vector<std::string> number_axes(const TensorTemplate& text) {
+  std::vector<std::string> axes;
+  for (const NameCapture& capture : text.captures())
+    if (!capture.is_text) axes.insert(axes.end(), capture.axes.begin(), capture.axes.end());
+  return axes;
+}
+
+/// For each stack of a map, whether names speak of it with the number in the name (false) or stacked (true).
+std::vector<bool> stacked_in(const NameMap& map, const std::vector<std::string>& names) {
+  std::vector<bool> is_stacked;
+  for (const StackedNames& stack : map.stacks) {
+    bool has_stacked = false;
+    bool has_number = false;
+    for (const std::string& name : names) {
+      const std::size_t at = name.find(stack.stacked);
+      if (at == std::string::npos || at + stack.stacked.size() == name.size()) continue;
+      const char next = name[at + stack.stacked.size()];
+      (next >= '0' && next <= '9' ? has_number : has_stacked) = true;
+    }
+    is_stacked.push_back(has_stacked && !has_number);
+  }
+  return is_stacked;
+}
+
+std::vector<bool> stacked_in_target(const NameMap& map, const MapWish& wish) {
+  std::vector<bool> is_stacked = stacked_in(map, wish.names);
+  if (!wish.names.empty() || !wish.is_stacked) return is_stacked;
+  for (std::size_t i = 0; i < is_stacked.size(); ++i) is_stacked[i] = wish.is_stacked(map.stacks[i]).value_or(false);
+  return is_stacked;
+}
+
+std::vector<std::string> names_of(const MapSource& source) {
+  std::vector<std::string> names;
+  for (const auto& [tensor, number] : source.tensors) names.push_back(tensor.name);
+  return names;
+}
+
+/// The conversion of one checkpoint's tensors.
+class Conversion {
+ public:
+  Conversion(const NameMap& map, const MapSizes& sizes, MapSide from, const MapSource& source, const MapWish& wish)
+      : map_(map),
+        sizes_(sizes),
+        from_(from),
+        to_(other_side(from)),
+        source_(source),
+        wish_(wish),
+        wanted_(wish.names.begin(), wish.names.end()),
+        from_names_(map, sizes, from_, stacked_in(map, names_of(source))),
+        to_names_(map, sizes, to_, stacked_in_target(map, wish)),
+        is_skipped_(map.rules.size(), false),
+        is_used_(map.rules.size(), false) {
+    for (const MapRule& rule : map.rules) name_axes_.push_back(axes_in_names(rule));
+  }
+
+  MappedTensors convert() {
+    skip_unwanted_rules();
+    for (const auto& [tensor, number] : source_.tensors) take(tensor.name, tensor, number);
+    refuse_unknown();
+    if (source_.are_all) check_complete();
+    for (const auto& [name, draft] : drafts_) build(name, draft);
+    add_tied();
+    tell_passed_over();
+    return std::move(result_);
+  }
+
+ private:
+  /// A tensor of the source, and the rule's tensor that it is.
+  struct Taken {
+    const Tensor* tensor = nullptr;
+    ParameterId number = 0;
+    SideNames::Match match;
+  };
+  /// A tensor of the target that some rule makes.
+  struct Draft {
+    std::size_t rule = 0;
+    std::size_t tensor = 0;
+    AxisValues values;
+    std::optional<std::size_t> state_pattern;  ///< of the source
+    std::string state;
+    std::string by;  ///< a source tensor
+  };
+
+  /// A source tensor under a second name, and its first one.
+  struct SecondName {
+    std::string of;
+    const Tensor* tensor = nullptr;
+    ParameterId number = 0;
+  };
+
+  /// The first name of a tensor that has this second one.
+  std::optional<std::string> tied_to(const TiedName& tied, const SideNames& names, const std::string& name) const {
+    const auto values = names.values(tied.name, name);
+    const auto axes = number_axes(tied.name);
+    const bool is_tied = values && holds(tied.when, {axes.begin(), axes.end()}, *values, sizes_).value_or(false);
+    return is_tied ? std::optional(names.name(tied.of, *values)) : std::nullopt;
+  }
+
+  std::string where(std::size_t rule) const { return map_.rules[rule].place; }
+
+  /// Of several rules for the same source tensors, those whose names nobody wants don't count.
+  void skip_unwanted_rules() {
+    if (wish_.names.empty()) return;
+    std::vector<bool> is_wanted(map_.rules.size(), false);
+    const std::vector<bool> all(map_.rules.size(), false);
+    for (const std::string& name : wish_.names)
+      for (std::size_t r = 0; r < map_.rules.size(); ++r)
+        for (std::size_t t = 0; t < map_.rules[r].tensors[to_].size() && !is_wanted[r]; ++t)
+          is_wanted[r] = is_named(to_names_.text(r, t), name);
+    for (std::size_t r = 0; r < map_.rules.size(); ++r)
+      is_skipped_[r] = !is_wanted[r] && has_wanted_rival(r, is_wanted);
+  }
+
+  bool is_named(const TensorTemplate& text, const std::string& name) const {
+    if (text.pattern().matches(name)) return true;
+    return std::any_of(map_.states[to_].begin(), map_.states[to_].end(), [&](const Pattern& state) {
+      const auto captures = state.match(name);
+      return captures && text.pattern().matches(captures->at("name"));
+    });
+  }
+
+  /// Whether a rule that is wanted has a tensor of this rule's on the source's side.
+  bool has_wanted_rival(std::size_t rule, const std::vector<bool>& is_wanted) const {
+    for (std::size_t r = 0; r < map_.rules.size(); ++r) {
+      if (!is_wanted[r]) continue;
+      for (const TensorTemplate& mine : map_.rules[rule].tensors[from_])
+        for (const TensorTemplate& theirs : map_.rules[r].tensors[from_])
+          if (mine.pattern() == theirs.pattern()) return true;
+    }
+    return false;
+  }
+
+  void take(const std::string& name, const Tensor& tensor, ParameterId number) {
+    auto match = from_names_.match(name, is_skipped_);
+    if (!match) return take_unmatched(name, tensor, number);
+    if (match->state_pattern && !wish_.has_states) return void(++result_.states);
+    const SideNames::Entry& entry = from_names_.entries()[match->entry];
+    is_used_[entry.rule] = true;
+    if (!match->state_pattern) found_.emplace(match->entry, match->values.texts);
+    std::set<std::size_t> targets;
+    for (const auto& pair : map_.rules[entry.rule].pieces)
+      if (pair[from_].tensor == entry.tensor) targets.insert(pair[to_].tensor);
+    for (const std::size_t target : targets) {
+      AxisValues values = match->values;
+      const TensorTemplate& text = to_names_.text(entry.rule, target);
+      for_each_value(number_axes(text), sizes_, values,
+                     [&](const AxisValues& all) { draft(name, entry.rule, target, text, all, *match); });
+    }
+    taken_.emplace(name, Taken{&tensor, number, std::move(*match)});
+  }
+
+  void draft(const std::string& by, std::size_t rule, std::size_t target, const TensorTemplate& text,
+             const AxisValues& values, const SideNames::Match& match) {
+    if (!holds(map_.rules[rule].when, name_axes_[rule], values, sizes_).value_or(true))
+      throw Error(
+          Kind::input, where(rule),
+          {"\"when\" does not hold for all that '" + by + "' has", "a condition that holds for all of a tensor", ""});
+    std::string name = to_names_.name(text, values);
+    if (match.state_pattern) {
+      if (!to_names_.has_states())
+        throw Error(
+            Kind::input, "'" + by + "'",
+            {"the state of an optimizer, for which " + map_.origin + " has no name in \"" + map_.sides[to_] + "\"",
+             "one in \"states\"",
+             "",
+             {Advice::What::leave_out, ""}});
+      name = to_names_.state_name(0, match.state, name);
+    }
+    Draft made{rule, target, {}, match.state_pattern, match.state, by};
+    for (const std::string& axis : number_axes(text)) made.values.numbers[axis] = values.numbers.at(axis);
+    made.values.texts = values.texts;
+    const auto [known, is_new] = drafts_.try_emplace(name, std::move(made));
+    if (drafts_.size() > most_targets)
+      throw Error(Kind::input, where(rule),
+                  {"it makes more than " + std::to_string(most_targets) + " tensors", "fewer", ""});
+    if (!is_new && (known->second.rule != rule || known->second.tensor != target))
+      throw Error(Kind::input, "'" + name + "'",
+                  {"'" + known->second.by + "' (" + where(known->second.rule) + ") and '" + by + "' (" + where(rule) +
+                       ") both make it",
+                   "one source for each tensor",
+                   "",
+                   {Advice::What::leave_out, ""}});
+  }
+
+  void take_unmatched(const std::string& name, const Tensor& tensor, ParameterId number) {
+    const auto& drop = map_.drop[from_];
+    if (std::any_of(drop.begin(), drop.end(), [&](const Pattern& each) { return each.matches(name); })) {
+      result_.dropped.push_back(name);
+      return;
+    }
+    for (const TiedName& tied : map_.tied)
+      if (const auto of = tied.side == from_ ? tied_to(tied, from_names_, name) : std::nullopt) {
+        tied_.push_back({*of, &tensor, number});
+        return;
+      }
+    unknown_.push_back(name);
+  }
+
+  void refuse_unknown() {
+    for (std::size_t i = 0; i < tied_.size(); ++i) {  // one may be tied to another
+      const SecondName second = tied_[i];
+      const auto of = taken_.find(second.of);
+      if (of != taken_.end())
+        result_.equal.emplace_back(second.number, of->second.number);
+      else if (i < source_.tensors.size())
+        take(second.of, *second.tensor, second.number);  // one of the two is enough
+    }
+    if (unknown_.empty()) return;
+    std::vector<std::string> texts;
+    for (const SideNames::Entry& entry : from_names_.entries()) texts.push_back(entry.text.name());
+    const std::string nearest_text = nearest(unknown_.front(), texts, 1).front();
+    throw Error(Kind::input, map_.origin,
+                {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"; the nearest is \"" +
+                     nearest_text + "\"",
+                 "a rule for each tensor",
+                 "add rules, or \"drop\" what is no weight",
+                 {Advice::What::leave_out, ""}});
+  }
+
+  /// Whether another rule has a tensor of this rule's, on either side: each of them may hold for a part of the layers.
+  bool has_rival(std::size_t rule) const {
+    for (std::size_t r = 0; r < map_.rules.size(); ++r)
+      for (const MapSide side : {0, 1})
+        for (const TensorTemplate& mine : map_.rules[rule].tensors[side])
+          for (const TensorTemplate& theirs : map_.rules[r].tensors[side])
+            if (r != rule && mine.pattern() == theirs.pattern()) return true;
+    return false;
+  }
+
+  /// Each number that an axis of a name can have must be in some name, for every rule that has any.
+  void check_complete() {
+    for (const auto& [number, texts] : found_) {
+      const SideNames::Entry& entry = from_names_.entries()[number];
+      if (has_rival(entry.rule)) continue;
+      std::size_t passed = 0;  // values for which the rule does not hold
+      AxisValues values{{}, texts};
+      for_each_value(number_axes(entry.text), sizes_, values, [&](const AxisValues& all) {
+        if (!holds(map_.rules[entry.rule].when, name_axes_[entry.rule], all, sizes_).value_or(true)) {
+          if (++passed > most_targets)
+            throw Error(Kind::input, where(entry.rule), {"its axes have more than 2^22 values", "fewer", ""});
+          return;
+        }
+        const std::string name = from_names_.name(entry.text, all);
+        if (!taken_.contains(name))
+          throw Error(Kind::input, "'" + name + "'",
+                      {"it is not there, but others of " + where(entry.rule) + " are",
+                       "all of \"" + entry.text.name() + "\"", "do the sizes fit this checkpoint? --size says them"});
+      });
+    }
+  }
+
+  /// The source tensor of a piece with these values.
+  const Taken& source_of(const std::string& target, const Draft& draft, std::size_t tensor,
+                         const AxisValues& values) const {
+    std::string name = from_names_.name(from_names_.text(draft.rule, tensor), values);
+    if (draft.state_pattern) name = from_names_.state_name(*draft.state_pattern, draft.state, name);
+    const auto found = taken_.find(name);
+    const bool is_there = found != taken_.end() && from_names_.entries()[found->second.match.entry].rule == draft.rule;
+    if (!is_there)
+      throw Error(Kind::input, "'" + target + "'",
+                  {"of its source tensors '" + draft.by + "' is there, but not '" + name + "'",
+                   "all that " + where(draft.rule) + " lists", "",
+                   source_.are_all ? Advice{} : Advice{Advice::What::choose_others, ""}});
+    return found->second;
+  }
+
+  void build(const std::string& name, const Draft& draft) {
+    const TensorTemplate& text = to_names_.text(draft.rule, draft.tensor);
+    std::vector<Part> parts;
+    for (const auto& pair : map_.rules[draft.rule].pieces)
+      if (pair[to_].tensor == draft.tensor) parts.push_back(part(name, draft, pair));
+    const Taken& first = *parts.front().sources.front();
+    Tensor tensor{InternedText(name), first.tensor->dtype, {}, first.tensor->verbatim};
+    if (is_single_state(draft, parts)) return build_state(std::move(tensor), parts);
+    const TensorForm form(text, sizes_, parts.front().rest);
+    Shape shape = form.shape();
+    if (const auto dim = form.padded()) shape[*dim] = padded_size(name, draft, *dim, shape[*dim]);
+    std::vector<TensorPiece> pieces;
+    for (const Part& each : parts) pieces.push_back(piece(name, draft, each, form, first));
+    const bool is_same = is_identity(pieces, shape, Shape(first.tensor->shape));
+    tensor.shape = InternedShape(shape);
+    result_.tensors.push_back(std::move(tensor));
+    result_.origins.push_back(
+        {first.number, is_same ? nullptr : std::make_shared<const TensorLinks>(std::move(pieces)), first.tensor->name});
+  }
+
+  /// The sources of one piece.
+  struct Part {
+    std::array<PieceRef, 2> refs;
+    std::vector<const Taken*> sources;
+    std::vector<std::string> walked;  ///< axes that the sources' names carry, and the target's does not
+    std::vector<std::uint64_t> rest;
+  };
+
+  Part part(const std::string& name, const Draft& draft, const std::array<PieceRef, 2>& refs) const {
+    Part part{refs, {}, {}, {}};
+    const TensorTemplate& text = from_names_.text(draft.rule, refs[from_].tensor);
+    for (const std::string& axis : number_axes(text))
+      if (!draft.values.numbers.contains(axis)) part.walked.push_back(axis);
+    AxisValues values = draft.values;
+    for_each_value(number_axes(text), sizes_, values, [&](const AxisValues& all) {
+      part.sources.push_back(&source_of(name, draft, refs[from_].tensor, all));
+    });
+    if (const auto rest = rest_of(text, Shape(part.sources.front()->tensor->shape))) part.rest = *rest;
+    return part;
+  }
+
+  /// A state without dimensions, such as a step counter, goes to each piece.
+  bool is_single_state(const Draft& draft, const std::vector<Part>& parts) const {
+    return draft.state_pattern && parts.front().sources.front()->tensor->shape.empty();
+  }
+
+  void build_state(Tensor tensor, const std::vector<Part>& parts) {
+    const Taken& first = *parts.front().sources.front();
+    for (const Part& part : parts)
+      for (const Taken* const source : part.sources) {
+        if (!source->tensor->shape.empty() || !(source->tensor->dtype == first.tensor->dtype))
+          throw Error(
+              Kind::input, "'" + source->tensor->name + "'",
+              {"a state of another shape or dtype than '" + first.tensor->name + "'", "the same: they become one", ""});
+        if (source->number != first.number) result_.equal.emplace_back(source->number, first.number);
+      }
+    result_.tensors.push_back(std::move(tensor));
+    result_.origins.push_back({first.number, nullptr, first.tensor->name});
+  }
+
+  /// Checks that a source tensor has the shape that its rule gives.
+  TensorForm checked_form(const Draft& draft, const Part& part, const Taken& source, const Taken& first) const {
+    const TensorTemplate& text = from_names_.text(draft.rule, part.refs[from_].tensor);
+    const Shape shape(source.tensor->shape);
+    const auto rest = rest_of(text, shape);
+    const TensorForm form(text, sizes_, rest.value_or(std::vector<std::uint64_t>{}));
+    const std::string object = "'" + source.tensor->name + "'";
+    if (!rest || !form.fits(shape)) {
+      const std::string state = draft.state_pattern ? "; a factored moment cannot be moved" : "";
+      throw Error(Kind::input, object,
+                  {to_string(shape),
+                   to_string(form.shape()) + " by " + where(draft.rule) + " (" + form.sizes_in_words() + ")" + state,
+                   "do the sizes fit this checkpoint? --size says them",
+                   {Advice::What::leave_out, ""}})
+          .of_parameter(source.tensor->name.str());
+    }
+    if (*rest != part.rest || !(source.tensor->dtype == first.tensor->dtype))
+      throw Error(Kind::input, object,
+                  {source.tensor->dtype.name + " " + to_string(shape),
+                   first.tensor->dtype.name + " as '" + first.tensor->name + "', and a shape that fits it",
+                   "they become one tensor"})
+          .of_parameter(source.tensor->name.str());
+    return form;
+  }
+
+  TensorPiece piece(const std::string& name, const Draft& draft, const Part& part, const TensorForm& target,
+                    const Taken& first) const {
+    TensorPiece piece;
+    for (const Taken* const source : part.sources) {
+      checked_form(draft, part, *source, first);
+      if (source->tensor->verbatim)
+        throw Error(Kind::input, "'" + name + "'", {"elements without a fixed size", "numbers", ""});
+      piece.sources.push_back(source->number);
+    }
+    const PiecePlace in_source = checked_form(draft, part, *part.sources.front(), first).place(part.refs[from_].piece);
+    const PiecePlace in_target = target.place(part.refs[to_].piece);
+    piece.source_base = in_source.base;
+    piece.target_base = in_target.base;
+    for (const AxisPlace& axis : in_source.axes)
+      if (const auto value = draft.values.numbers.find(axis.axis); value != draft.values.numbers.end())
+        piece.source_base[axis.dim] += value->second * axis.step;
+    std::map<std::string, std::uint64_t> number_steps;
+    std::uint64_t step = 1;
+    for (auto axis = part.walked.rbegin(); axis != part.walked.rend(); ++axis) {
+      number_steps[*axis] = step;
+      step *= sizes_.size(*axis);
+    }
+    for (const AxisPlace& axis : in_target.axes) {
+      PieceAxis placed{.size = axis.size, .target_dim = axis.dim, .target_step = axis.step};
+      const auto same = std::find_if(in_source.axes.begin(), in_source.axes.end(),
+                                     [&](const AxisPlace& other) { return other.axis == axis.axis; });
+      if (same != in_source.axes.end()) {
+        placed.source_dim = same->dim;
+        placed.source_step = same->step;
+      } else {
+        placed.number_step = number_steps.at(axis.axis);
+      }
+      piece.axes.push_back(placed);
+    }
+    return piece;
+  }
+
+  /// Whether a tensor is its source, element by element.
+  static bool is_identity(const std::vector<TensorPiece>& pieces, const Shape& target, const Shape& source) {
+    if (pieces.size() != 1 || !(target == source) || pieces.front().sources.size() != 1) return false;
+    const auto& axes = pieces.front().axes;
+    return std::all_of(axes.begin(), axes.end(), [](const PieceAxis& axis) {
+      return axis.size == 1 || (axis.source_dim == axis.target_dim && axis.source_step == axis.target_step);
+    });
+  }
+
+  std::uint64_t padded_size(const std::string& name, const Draft& draft, std::size_t dim, std::uint64_t size) const {
+    if (wish_.is_padded && wish_.is_padded(name, dim)) return size;
+    if (wish_.shape)
+      if (const auto shape = wish_.shape(name); shape && dim < shape->size() && (*shape)[dim] >= size)
+        return (*shape)[dim];
+    throw Error(Kind::input, "'" + name + "'",
+                {"nothing says how far dimension " + std::to_string(dim) + " of " + std::to_string(size) +
+                     " elements is padded (" + where(draft.rule) + ")",
+                 "\"pad\" in the output's layout, or --expect REF",
+                 "for none, write \"pad\": {\"" + std::to_string(dim) + "\": {\"size\": " + std::to_string(size) +
+                     "}} in a rule of the output's layout"});
+  }
+
+  /// A second name is written where it is expected.
+  void add_tied() {
+    for (const std::string& name : wanted_) {
+      if (map_.tied.empty() || drafts_.contains(name)) continue;
+      std::optional<std::string> first;
+      for (const TiedName& tied : map_.tied)
+        if (!first && tied.side == to_) first = tied_to(tied, to_names_, name);
+      const auto of = std::find_if(result_.tensors.begin(), result_.tensors.end(),
+                                   [&](const Tensor& tensor) { return first && tensor.name == *first; });
+      if (of == result_.tensors.end()) continue;
+      Tensor second = *of;
+      second.name = InternedText(name);
+      auto origin = result_.origins[static_cast<std::size_t>(of - result_.tensors.begin())];
+      const auto at = std::lower_bound(result_.tensors.begin(), result_.tensors.end(), second,
+                                       [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
+      result_.origins.insert(result_.origins.begin() + (at - result_.tensors.begin()), std::move(origin));
+      result_.tensors.insert(at, std::move(second));
+    }
+  }
+
+  /// Names the tensors of rules that no source tensor is for, unless another rule makes them.
+  void tell_passed_over() {
+    std::set<std::string> made;
+    for (std::size_t r = 0; r < map_.rules.size(); ++r)
+      if (is_used_[r] || !holds(map_.rules[r].when, name_axes_[r], {}, sizes_).value_or(true))
+        for (const TensorTemplate& text : map_.rules[r].tensors[to_]) made.insert(text.name());
+    for (std::size_t r = 0; r < map_.rules.size(); ++r)
+      for (const TensorTemplate& text : map_.rules[r].tensors[to_])
+        if (made.insert(text.name()).second) result_.passed_over.push_back(text.name());
+  }
+
+  const NameMap& map_;
+  const MapSizes& sizes_;
+  MapSide from_;
+  MapSide to_;
+  const MapSource& source_;
+  const MapWish& wish_;
+  std::set<std::string> wanted_;
+  SideNames from_names_;
+  SideNames to_names_;
+  std::vector<bool> is_skipped_;  // by rule, as the next two
+  std::vector<bool> is_used_;
+  std::vector<std::set<std::string>> name_axes_;
+  std::unordered_map<std::string, Taken> taken_;                                // by name
+  std::set<std::pair<std::size_t, std::map<std::string, std::string>>> found_;  // entries with some tensor
+  std::map<std::string, Draft> drafts_;
+  std::vector<std::string> unknown_;
+  std::vector<SecondName> tied_;
+  MappedTensors result_;
+};
+
+}  // namespace
+
+MappedTensors map_tensors(const NameMap& map, const MapSizes& sizes, MapSide from, const MapSource& source,
+                          const MapWish& wish) {
+  return Conversion(map, sizes, from, source, wish).convert();
+}
+
+std::array<std::uint64_t, 2> names_taken(const NameMap& map, const std::vector<std::string>& names) {
+  std::array<std::uint64_t, 2> taken{};
+  for (const MapSide side : {0, 1}) {
+    std::vector<TensorTemplate> texts;
+    std::set<std::string> sizes;
+    for (const auto& [name, formulas] : map.sizes) sizes.insert(name);
+    for (const MapRule& rule : map.rules)
+      for (const TensorTemplate& text : rule.tensors[side]) {
+        texts.push_back(text);
+        for (const StackedNames& stack : map.stacks)
+          if (stack.side == side)
+            if (auto stacked = text.stacked(stack.axis, stack.prefix, stack.stacked, sizes))
+              texts.push_back(std::move(*stacked));
+      }
+    const PatternIndex index =
+        PatternIndex::of(texts, [](const TensorTemplate& text) -> const Pattern& { return text.pattern(); });
+    for (const std::string& name : names) {
+      bool is_taken = index.first(name).has_value();
+      for (const Pattern& state : map.states[side])
+        if (const auto captures = is_taken ? std::nullopt : state.match(name))
+          is_taken = index.first(captures->at("name")).has_value();
+      taken[side] += is_taken ? 1 : 0;
+    }
+  }
+  return taken;
+}
+
+std::optional<MapSide> side_of_names(const NameMap& map, const std::vector<std::string>& names) {
+  const std::array<std::uint64_t, 2> taken = names_taken(map, names);
+  if (taken[0] == taken[1]) return std::nullopt;
+  return taken[0] > taken[1] ? 0 : 1;
+}
+
+}  // namespace ckpt

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layout/maps/map_sizes.hpp"
+#include "layout/maps/name_map.hpp"
+#include "layout/maps/tensor_links.hpp"
+#include "layout/placement/placement.hpp"
+
+namespace ckpt {
+
+/// What is known of the names that a map should give.
+struct MapWish {
+  std::vector<std::string> names;  ///< the expected ones; empty: unknown
+  std::function<std::optional<Shape>(const std::string& name)> shape = {};
+  /// Whether the output's layout pads a dimension itself, so that the tensor has none of the padding.
+  std::function<bool(const std::string& name, std::size_t dim)> is_padded = {};
+  /// Whether the output's layout speaks of stacked names; nothing if it does not tell.
+  std::function<std::optional<bool>(const StackedNames&)> is_stacked = {};
+  bool has_states = true;  ///< else the state of an optimizer is left out
+};
+
+/// The tensors of one system as those of another.
+struct MappedTensors {
+  struct Origin {
+    ParameterId first = 0;                          ///< a source tensor
+    std::shared_ptr<const TensorLinks> links = {};  ///< null: the tensor is `first`, element by element
+    std::string first_name = {};
+  };
+  std::vector<Tensor> tensors;                             ///< sorted by name
+  std::vector<Origin> origins;                             ///< parallel
+  std::vector<std::pair<ParameterId, ParameterId>> equal;  ///< source tensors that must be equal
+  std::vector<std::string> dropped;                        ///< names that only the source has (`drop`)
+  std::uint64_t states = 0;                                ///< tensors of an optimizer's state that are left out
+  std::vector<std::string> passed_over;                    ///< target tensors of rules for which the source has none
+};
+
+/// Source tensors with their numbers in a placement.
+struct MapSource {
+  std::vector<std::pair<Tensor, ParameterId>> tensors;
+  bool are_all = true;  ///< else numbers in names may be missing, and whole tensors, but no pieces of one
+};
+
+/// Converts the tensors of side `from` to those of the other side. Throws input, naming rule and tensors, if a tensor
+/// is taken by no rule, if a rule has only some of its tensors, or if a shape is not the rule's.
+MappedTensors map_tensors(const NameMap& map, const MapSizes& sizes, MapSide from, const MapSource& source,
+                          const MapWish& wish);
+
+/// Returns how many of the names the rules of each side take, as they are or as a tensor's state.
+std::array<std::uint64_t, 2> names_taken(const NameMap& map, const std::vector<std::string>& names);
+
+/// Returns the side whose rules take more of the names; nothing if neither does, or both as many.
+std::optional<MapSide> side_of_names(const NameMap& map, const std::vector<std::string>& names);
+
+}  // namespace ckpt

@@ -1,0 +1,165 @@
+#include "layout/maps/name_map.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "catch.hpp"
+#include "layout/maps/map_sizes.hpp"
+#include "layout/maps/mapped_tensors.hpp"
+#include "unit/layout/resolve_fixture.hpp"
+
+using namespace ckpt;
+using namespace ckpt::fixture;
+
+namespace {
+
+const std::string head = R"({"ckpt_names": 1, "sides": ["a", "b"], )";
+const std::string sizes = R"("sizes": {"g": 2, "q": 3, "d": 4, "h": 5, "l": 2, "v": 7}, )";
+
+NameMap parse(const std::string& rest) {
+  return parse_name_map(head + rest + "}", "map.json", [](const std::string& name) {
+    return std::pair(head + R"("base": ")" + name + R"(", "tensors": []})", name);
+  });
+}
+
+NameMap with_rule(const std::string& a, const std::string& b, const std::string& more = "") {
+  return parse(sizes + R"("tensors": [{"a": ")" + a + R"(", "b": )" + (b.front() == '[' ? b : "\"" + b + "\"") + more +
+               "}]");
+}
+
+std::string refusal(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+MapSource source_of(const std::vector<Tensor>& tensors) {
+  MapSource source;
+  for (const Tensor& each : tensors) source.tensors.emplace_back(each, source.tensors.size());
+  return source;
+}
+
+std::vector<std::string> names_of(const MappedTensors& mapped) {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : mapped.tensors) names.push_back(tensor.name.str() + " " + to_string(Shape(tensor.shape)));
+  return names;
+}
+
+MappedTensors convert(const NameMap& map, MapSide from, const std::vector<Tensor>& tensors, MapWish wish = {},
+                      const std::string& config = "{}") {
+  const MapSizes of(map, ModelConfig(config, "config.json"), {});
+  return map_tensors(map, of, from, source_of(tensors), wish);
+}
+
+}  // namespace
+
+TEST_CASE("rules that are no bijection are refused") {
+  std::ifstream file(CKPT_SOURCE_DIR "/tests/golden/names/bad-rules.json");
+  const auto all = nlohmann::json::parse(file);
+  REQUIRE(all.size() >= 11);
+  for (const auto& each : all) {
+    nlohmann::json map{{"ckpt_names", 1}, {"sides", {"a", "b"}}, {"sizes", each["sizes"]}, {"tensors", {each["rule"]}}};
+    const std::string told = refusal([&] { parse_name_map(map.dump(), "map.json", {}); });
+    CAPTURE(each["why"], told);
+    CHECK(told.find("map.json: /tensors/0") != std::string::npos);
+  }
+}
+
+TEST_CASE("an error of a rule names the rule, both tensors and the axis") {
+  CHECK(refusal([] { with_rule("x [g q d, h]", "y [g d, h]"); }) ==
+        "map.json: /tensors/0 (x [g q d, h] and y [g d, h]): axis q of x [g q d, h] is not in y [g d, h], expected the "
+        "same axes in both, in any order");
+}
+
+TEST_CASE("hostile maps are refused") {
+  const std::string deep(1000, '(');
+  CHECK(refusal([&] { with_rule("x [g " + deep + "d]", "y [g d]"); }).find("in its shape") != std::string::npos);
+  CHECK(refusal([&] { with_rule("x [g]", "y [g]", R"(, "when": ")" + deep + R"(1")"); }).find("nested") !=
+        std::string::npos);
+  CHECK(refusal([] { parse(R"("base": "other", "tensors": [])"); }).find("based on itself") != std::string::npos);
+  CHECK(refusal([] { parse(R"("tensors": [], "tensor": [])"); }).find("\"tensor\"") != std::string::npos);
+  const NameMap huge = parse(
+      R"("sizes": {"x": 1152921504606846976, "y": 1152921504606846976}, "tensors": [{"a": "w [x, y]", "b": "v [y, x]"}])");
+  CHECK(refusal([&] { convert(huge, 0, {tensor("w", {2, 2})}); }).find("2^64") != std::string::npos);
+  const NameMap many = parse(R"("sizes": {"x": 1152921504606846976}, "tensors": [{"a": "w [x]", "b": "v.{x} []"}])");
+  CHECK(refusal([&] { convert(many, 0, {tensor("w", {4})}); }).find("more than") != std::string::npos);
+  const NameMap round = parse(R"("sizes": {"x": "y", "y": "x"}, "tensors": [{"a": "w [x]", "b": "v [x]"}])");
+  CHECK(refusal([&] { convert(round, 0, {tensor("w", {4})}); }).find("follows from itself") != std::string::npos);
+}
+
+TEST_CASE("a rule makes tensors of the other side, with names and shapes") {
+  const NameMap map =
+      with_rule("m.{l}.qkv [g (q d | d | d), h]", R"(["h.{l}.q [g q d, h]", "h.{l}.k [g d, h]", "h.{l}.v [g d, h]"])");
+  const auto made = convert(map, 0, {tensor("m.0.qkv", {40, 5}), tensor("m.1.qkv", {40, 5})});
+  CHECK(names_of(made) == std::vector<std::string>{"h.0.k [8, 5]", "h.0.q [24, 5]", "h.0.v [8, 5]", "h.1.k [8, 5]",
+                                                   "h.1.q [24, 5]", "h.1.v [8, 5]"});
+  CHECK(made.origins[0].links != nullptr);
+  CHECK(names_of(convert(map, 1,
+                         {tensor("h.0.k", {8, 5}), tensor("h.0.q", {24, 5}), tensor("h.0.v", {8, 5}),
+                          tensor("h.1.k", {8, 5}), tensor("h.1.q", {24, 5}), tensor("h.1.v", {8, 5})})) ==
+        std::vector<std::string>{"m.0.qkv [40, 5]", "m.1.qkv [40, 5]"});
+}
+
+TEST_CASE("a rename has no links, whatever its shape") {
+  const auto made =
+      convert(with_rule("m.{l}.norm", "h.{l}.norm"), 0, {tensor("m.0.norm", {9}), tensor("m.1.norm", {9})});
+  CHECK(names_of(made) == std::vector<std::string>{"h.0.norm [9]", "h.1.norm [9]"});
+  CHECK(made.origins[0].links == nullptr);
+}
+
+TEST_CASE("what does not fit a map is told") {
+  const NameMap map = with_rule("m.{l}.kv [(d | d), h]", R"(["h.{l}.k [d, h]", "h.{l}.v [d, h]"])");
+  CHECK(refusal([&] { convert(map, 0, {tensor("m.0.kv", {8, 5})}); }).find("'m.1.kv'") != std::string::npos);
+  CHECK(refusal([&] {
+          convert(map, 0, {tensor("m.0.kv", {9, 5}), tensor("m.1.kv", {8, 5})});
+        }).find("[8, 5] by map.json: /tensors/0 (d=4 h=5)") != std::string::npos);
+  CHECK(refusal([&] {
+          convert(map, 1, {tensor("h.0.k", {4, 5}), tensor("h.1.k", {4, 5})});
+        }).find("but not 'h.0.v'") != std::string::npos);
+  CHECK(refusal([&] {
+          convert(map, 0, {tensor("m.0.kv", {8, 5}), tensor("m.2.kv", {8, 5})});
+        }).find("no rule takes m.2.kv") != std::string::npos);
+}
+
+TEST_CASE("conditions, offsets, stacks, ties and states") {
+  const NameMap map =
+      parse(sizes + R"("stack": {"a": {"l": "m.{l}."}}, "states": {"a": ["{state}/{name}"], "b": ["{state}.{name}"]},
+    "drop": {"a": ["*_extra"]}, "tied": {"b": {"head": "embed"}, "when": "tie"},
+    "tensors": [{"a": "embed", "b": "embed"}, {"a": "out", "b": "head", "when": "not tie"},
+                {"a": "m.{l}.w [d, h]", "b": "h.{l}.w [h, d]"}, {"a": "next.{g}", "b": "h.{l + g}.n"}])");
+  const auto made = convert(map, 0,
+                            {tensor("embed", {3}), tensor("m.w", {2, 4, 5}), tensor("exp/m.w", {2, 4, 5}),
+                             tensor("next.0", {1}), tensor("next.1", {1}), tensor("x_extra", {1})},
+                            {}, R"({"tie": true})");
+  CHECK(names_of(made) == std::vector<std::string>{"embed [3]", "exp.h.0.w [5, 4]", "exp.h.1.w [5, 4]", "h.0.w [5, 4]",
+                                                   "h.1.w [5, 4]", "h.2.n [1]", "h.3.n [1]"});
+  CHECK(made.dropped == std::vector<std::string>{"x_extra"});
+  const auto back = convert(map, 1, {tensor("embed", {3}), tensor("head", {3})}, {}, R"({"tie": true})");
+  CHECK(names_of(back) == std::vector<std::string>{"embed [3]"});
+  CHECK(back.equal.size() == 1);
+  MapWish wish;
+  wish.names = {"embed", "head"};
+  CHECK(names_of(convert(map, 0, {tensor("embed", {3})}, wish, R"({"tie": true})")) ==
+        std::vector<std::string>{"embed [3]", "head [3]"});
+}
+
+TEST_CASE("sizes are reckoned exactly, from the first formula whose fields are there") {
+  const NameMap map =
+      parse(R"("sizes": {"g": ["kv", "n"], "q": "n / g", "f": ["inner", "4 * n"], "n": "n"}, "tensors": [])");
+  const MapSizes of(map, ModelConfig(R"({"inner": null, "text_config": {"n": 6, "kinds": ["a", "b"]}})", "config.json"),
+                    {{"kv", 4}});
+  CHECK(of.size("g") == 4);
+  CHECK(of.size("f") == 24);
+  CHECK(refusal([&] { static_cast<void>(of.size("q")); }).find("6 / 4") != std::string::npos);
+  const auto value = [&](const char* text) {
+    return Formula(text).value([&](const std::string& name) { return std::optional(of.value(name)); })->is_true;
+  };
+  CHECK(value("kinds[1] == 'b' and not kinds[2] == 'b'"));
+  CHECK(value("not n in absent and (n + 1) % 7 == 0"));
+  CHECK_FALSE(value("absent >= 0 or absent != 1"));
+}
