@@ -154,14 +154,14 @@ Keys keys_of(const CutTensor& tensor, const Mesh& mesh) {
   return keys;
 }
 
-Keys keys_elsewhere(const CutTensor& tensor) {
+Keys keys_elsewhere(const CutTensor& tensor, Uneven uneven) {
   Keys keys;
   for (std::size_t d = 0; d < tensor.shape.size(); ++d)
     for (const CutTensor::CardPiece& held : tensor.held)
       if (held.box[d].size() < tensor.shape[d]) {
         keys.split.emplace(d + 1);
         keys.split->back() = {file_axis};
-        keys.uneven = Uneven::ceil;
+        keys.uneven = uneven;
         return keys;
       }
   return keys;
@@ -197,10 +197,11 @@ Layout layout_of(const std::vector<CutTensor>& tensors, const Mesh& mesh, const 
   return with_rules(std::move(names), mesh, origin);
 }
 
-Layout layout_elsewhere(const std::vector<CutTensor>& tensors, std::uint64_t cards, const std::string& origin) {
+Layout layout_elsewhere(const std::vector<CutTensor>& tensors, std::uint64_t cards, const std::string& origin,
+                        Uneven uneven) {
   std::vector<NamedKeys> names;
   names.reserve(tensors.size());
-  for (const CutTensor& tensor : tensors) names.push_back({tensor.name, keys_elsewhere(tensor)});
+  for (const CutTensor& tensor : tensors) names.push_back({tensor.name, keys_elsewhere(tensor, uneven)});
   return with_rules(std::move(names), Mesh{{"card"}, {cards}, {}}, origin);
 }
 
