@@ -59,7 +59,8 @@ const std::vector<Format>& formats() {
        .about = "a directory with a checkpoint as TensorFlow's Saver writes it",
        .ending = ".data-00000-of-00001",
        .make = small_values<tensorflow_store>,
-       .index_name = tensorflow_index}};
+       .index_name = tensorflow_index,
+       .beginning = "model.ckpt.data-"}};
   return all;
 }
 

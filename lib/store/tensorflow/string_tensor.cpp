@@ -133,6 +133,18 @@ std::vector<StringTensor> tensors_in(std::string_view tree) {
   return tensors;
 }
 
+std::string chosen_tree(std::string_view tree,
+                        const std::function<std::optional<std::string>(const std::string& name)>& new_name) {
+  std::vector<StringTensor> chosen;
+  for (StringTensor& tensor : tensors_in(tree)) {
+    auto name = new_name(tensor.name);
+    if (!name) continue;
+    tensor.name = std::move(*name);
+    chosen.push_back(std::move(tensor));
+  }
+  return tree_of(chosen);
+}
+
 std::string admitted_tree(const std::string& tree) {
   const IsolationLimits limits = limits_for(tree.size(), memory_per_string_byte, string_bytes_per_second);
   if (auto said = isolated({admitted_in_child, tree, -1, tree_attribute, limits})) return std::move(*said);

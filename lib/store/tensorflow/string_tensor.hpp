@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,10 @@ bool are_texts(const std::vector<std::string>& elements);
 /// throws input for bytes that are no such tree.
 std::string tree_of(const std::vector<StringTensor>& tensors);
 std::vector<StringTensor> tensors_in(std::string_view tree);
+
+/// Returns such a tree with new names; without the tensors that get none.
+std::string chosen_tree(std::string_view tree,
+                        const std::function<std::optional<std::string>(const std::string& name)>& new_name);
 
 /// Returns such a tree after a child process has read it: its bytes may come from anyone. Throws as `tensors_in`.
 std::string admitted_tree(const std::string& tree);
