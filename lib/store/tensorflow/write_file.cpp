@@ -72,10 +72,15 @@ class DataFileForm {
   }
 
   NewFile take() {
+    for (auto& [number, stored] : strings_) {
+      pieces_[number]->place = room_for(stored.bytes.size());
+      pieces_[number]->crc = stored.crc;
+      if (stored.bytes.empty()) continue;
+      made_.room.metadata += sum_of(std::as_bytes(std::span(stored.bytes)), pieces_[number]->place.lo);
+      made_.segments.push_back({pieces_[number]->place.lo, std::move(stored.bytes)});
+    }
     made_.room.bytes = end_;
     made_.room.index = wire::packed(pieces_);
-    for (const FileSegment& segment : made_.segments)
-      made_.room.metadata += sum_of(std::as_bytes(std::span(segment.bytes)), segment.offset);
     return std::move(made_);
   }
 
@@ -86,16 +91,15 @@ class DataFileForm {
     return {begin, end_};
   }
 
+  /// Strings lie behind all data: chunks that lie close together are written with what is between them.
   void add_strings(WrittenPiece piece, const std::vector<std::string>& elements) {
-    StoredStrings stored = stored_strings(elements);
-    piece.place = room_for(stored.bytes.size());
-    piece.crc = stored.crc;
-    pieces_.emplace_back(piece);
-    if (!stored.bytes.empty()) made_.segments.push_back({piece.place.lo, std::move(stored.bytes)});
+    strings_.emplace_back(pieces_.size(), stored_strings(elements));
+    pieces_.emplace_back(std::move(piece));
   }
 
   NewFile made_;
   Pieces pieces_;
+  std::vector<std::pair<std::size_t, StoredStrings>> strings_;  // of the pieces of these numbers
   std::uint64_t end_ = 0;
 };
 
