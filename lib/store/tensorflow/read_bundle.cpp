@@ -57,7 +57,7 @@ class BundleReader {
       if (tensor.type != string_number || tensor.refusal) continue;
       const BundlePiece& piece = tensor.pieces.front();
       with_place(tensor, piece, [&] {
-        if (auto elements = strings_of(tensor); elements && !are_texts(*elements))
+        if (auto elements = strings_of(tensor); elements && !are_texts(tensor.name, *elements))
           tensors.push_back({tensor.name, tensor.shape, std::move(*elements)});
       });
     }
@@ -143,7 +143,7 @@ class BundleReader {
       throw Error(Kind::input, place_.index().string() + ": /" + tensor.name,
                   {"has " + std::to_string(piece.place.size()) + " bytes of strings", "at most 256 MiB in all",
                    "load the checkpoint with TensorFlow, and save it without this tensor"});
-    if (!are_texts(*elements)) {
+    if (!are_texts(tensor.name, *elements)) {
       const char* const what = tensor.name == object_graph ? "TensorFlow's graph of objects" : "strings of TensorFlow";
       leaves_.push_back({tensor.name, what, "", piece.place.size() << 32U | piece.crc});
       return false;

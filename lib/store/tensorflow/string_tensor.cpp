@@ -71,7 +71,7 @@ std::vector<std::string> elements_in(std::string_view stored, std::uint64_t coun
     total = checked_add(total, lengths.back(), "the length of its strings");
   }
   std::vector<std::string> elements;
-  if (count > 0) {
+  if (!stored.empty()) {  // TensorFlow writes the sum of no lengths, too
     const std::string_view written = in.take(sum_bytes);
     check_crc(sum, unmasked(static_cast<std::uint32_t>(Cursor(written).little(sum_bytes))), "its strings' lengths",
               sum_kind);
@@ -95,7 +95,6 @@ StoredStrings stored_strings(const std::vector<std::string>& elements) {
     protobuf::put_varint(stored.bytes, element.size());
     stored.crc = with_length(stored.crc, element.size());
   }
-  if (elements.empty()) return stored;
   const std::string sum = little_bytes(masked(stored.crc), sum_bytes);
   stored.bytes += sum;
   stored.crc = crc32c_of(sum, stored.crc);
@@ -106,10 +105,11 @@ StoredStrings stored_strings(const std::vector<std::string>& elements) {
   return stored;
 }
 
-bool are_texts(const std::vector<std::string>& elements) {
-  return !elements.empty() && std::all_of(elements.begin(), elements.end(), [](const std::string& element) {
-    return is_utf8(element) && element.find('\0') == std::string::npos;
-  });
+bool are_texts(std::string_view name, const std::vector<std::string>& elements) {
+  return name != object_graph && !elements.empty() &&
+         std::all_of(elements.begin(), elements.end(), [](const std::string& element) {
+           return is_utf8(element) && element.find('\0') == std::string::npos;
+         });
 }
 
 std::string tree_of(const std::vector<StringTensor>& tensors) {

@@ -31,8 +31,9 @@ struct StoredStrings {
 };
 StoredStrings stored_strings(const std::vector<std::string>& elements);
 
-/// Whether any format can hold the elements as texts: there are some, all of UTF-8 and without zero bytes.
-bool are_texts(const std::vector<std::string>& elements);
+/// Whether any format can hold the elements as texts: there are some, all of UTF-8 and without zero bytes. The graph of
+/// objects is none, whatever its bytes.
+bool are_texts(std::string_view name, const std::vector<std::string>& elements);
 
 /// The tree of a bundle (SourceStore::tree): its tensors of other strings, as bytes of this format's own. `tensors_in`
 /// throws input for bytes that are no such tree.

@@ -88,7 +88,12 @@ TEST_CASE("strings are stored with the checksums of their lengths and bytes") {
   CHECK(tensorflow::elements_in(stored.bytes, 4, stored.crc) == elements);
   CHECK_THROWS_AS(tensorflow::elements_in(stored.bytes, 4, stored.crc + 1), Error);
   CHECK_THROWS_AS(tensorflow::elements_in(stored.bytes, 3, stored.crc), Error);
-  CHECK_FALSE(tensorflow::are_texts(elements));
+  CHECK_FALSE(tensorflow::are_texts("s", elements));
+  CHECK(tensorflow::are_texts("s", {"a", ""}));
+  CHECK_FALSE(tensorflow::are_texts("_CHECKPOINTABLE_OBJECT_GRAPH", {"a"}));
+  const auto none = tensorflow::stored_strings({});
+  CHECK(none.bytes == "\xd8\xea\x82\xa2"s);  // the masked sum of no lengths
+  CHECK(tensorflow::elements_in(none.bytes, 0, none.crc).empty());
   const std::string tree = tensorflow::tree_of({{"s", {2, 2}, elements}});
   CHECK(tensorflow::admitted_tree(tree) == tree);
   CHECK(tensorflow::chosen_tree(tree, [](const std::string&) { return std::optional<std::string>(); }).empty());
