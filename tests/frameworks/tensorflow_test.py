@@ -104,7 +104,7 @@ def damage():
     jobs.program("reshard", "--cards", 2, "--format", "tensorflow", place / "model.ckpt-10", "-o", place / "two")
     data = place / "two" / "model.ckpt.data-00000-of-00002"
     damaged = bytearray(data.read_bytes())
-    damaged[8] ^= 1
+    damaged[0] ^= 1
     data.write_bytes(damaged)
     try:
         restored(2, str(place / "two" / "model.ckpt"))
