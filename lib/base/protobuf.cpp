@@ -131,9 +131,21 @@ void put_number(std::string& out, std::uint64_t field, std::uint64_t value) {
   put_varint(out, value);
 }
 
+namespace {
+
+void put_fixed(std::string& out, std::uint64_t field, Wire wire, std::uint64_t value, unsigned bytes) {
+  put_varint(out, field << wire_bits | static_cast<std::uint64_t>(wire));
+  for (unsigned i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xffU));
+}
+
+}  // namespace
+
 void put_fixed64(std::string& out, std::uint64_t field, std::uint64_t value) {
-  put_varint(out, field << wire_bits | static_cast<std::uint64_t>(Wire::fixed64));
-  for (unsigned i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xffU));
+  put_fixed(out, field, Wire::fixed64, value, 8);
+}
+
+void put_fixed32(std::string& out, std::uint64_t field, std::uint32_t value) {
+  put_fixed(out, field, Wire::fixed32, value, 4);
 }
 
 void put_length(std::string& out, std::uint64_t field, std::uint64_t bytes) {

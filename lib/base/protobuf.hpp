@@ -68,6 +68,7 @@ class Reader {
 void put_varint(std::string& out, std::uint64_t value);
 void put_number(std::string& out, std::uint64_t field, std::uint64_t value);
 void put_fixed64(std::string& out, std::uint64_t field, std::uint64_t value);
+void put_fixed32(std::string& out, std::uint64_t field, std::uint32_t value);
 /// Begins a field of `bytes` bytes, which must follow.
 void put_length(std::string& out, std::uint64_t field, std::uint64_t bytes);
 void put_bytes(std::string& out, std::uint64_t field, std::string_view bytes);

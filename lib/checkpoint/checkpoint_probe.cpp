@@ -122,6 +122,17 @@ bool is_single_file(const std::filesystem::path& path, SourceStore& store, Commu
   return processes.maximum(status && !status->is_directory ? 1 : 0) != 0;
 }
 
+namespace {
+
+/// Whether a path names, for any process, one checkpoint among others of a directory. Collective.
+bool is_part_anywhere(const std::filesystem::path& path, Communicator& processes) {
+  bool is_part = false;
+  agree(processes, [&] { is_part = SelfDescribed::is_part(path); });
+  return processes.maximum(is_part ? 1 : 0) != 0;
+}
+
+}  // namespace
+
 void let_show_neighbours(const std::filesystem::path& path, bool is_single_file, SourceStore& store) {
   std::error_code error;
   const auto real = std::filesystem::canonical(path, error);
@@ -131,12 +142,16 @@ void let_show_neighbours(const std::filesystem::path& path, bool is_single_file,
 CheckpointProbe probe(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {
   CheckpointProbe seen;
   seen.path = place.path;
-  seen.is_single_file = is_single_file(place.path, store, processes);
+  const bool is_part = is_part_anywhere(place.path, processes);
+  if (is_part)
+    seen.path = place.path.has_parent_path() ? place.path.parent_path() : ".";
+  else
+    seen.is_single_file = is_single_file(place.path, store, processes);
   let_show_neighbours(seen.path, seen.is_single_file, store);
   seen.layout = place.layout;
   seen.threads = place.threads;
   if (!seen.is_single_file) {
-    if (!seen.layout) seen.layout = manifest_layout(place.path, seen.damaged_manifest, processes);
+    if (!seen.layout && !is_part) seen.layout = manifest_layout(place.path, seen.damaged_manifest, processes);
     const Layout* const given = place.layout ? &*place.layout : nullptr;
     auto described = describe_together(place.path, given, seen.layout.has_value(), store, processes);
     if (described) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <fstream>
 #include <regex>
 #include <system_error>
 
@@ -15,6 +14,7 @@
 #include "frameworks/describe.hpp"
 #include "frameworks/foreign.hpp"
 #include "frameworks/only_word.hpp"
+#include "frameworks/tensorflow.hpp"
 #include "layout/names/file_template.hpp"
 #include "layout/names/name_groups.hpp"
 #include "store/likely_content.hpp"
@@ -89,20 +89,10 @@ std::string named_by_iteration(const fs::path& pointer) {
   return "iter_" + word;
 }
 
-/// TensorFlow's list of the last checkpoints; what is larger is none.
-constexpr std::uintmax_t most_pointer_bytes = 1 << 20;
-
-/// model_checkpoint_path: "model.ckpt-10", of which there is a file with an ending more.
+/// There is a file with an ending more.
 std::string named_by_tensorflow(const fs::path& pointer) {
-  constexpr std::string_view key = "model_checkpoint_path: \"";
-  std::error_code error;
-  if (!is_plain_file(pointer) || fs::file_size(pointer, error) > most_pointer_bytes) return "";
-  std::ifstream in(pointer);
-  std::string line;
-  std::getline(in, line);
-  if (!line.starts_with(key)) return "";
-  const std::string named = line.substr(key.size(), line.find('"', key.size()) - key.size());
-  return fs::path(named).filename().string() + ".index";
+  const std::string prefix = newest_tensorflow_prefix(pointer);
+  return prefix.empty() ? "" : prefix + ".index";
 }
 
 constexpr int most_levels_below = 3;

@@ -13,6 +13,7 @@
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/missing_layout.hpp"
 #include "checkpoint/reference_json.hpp"
+#include "frameworks/describe.hpp"
 #include "io/small_text.hpp"
 #include "processes/gather_all.hpp"
 
@@ -36,6 +37,7 @@ std::string json_in(const std::filesystem::path& path) {
 }
 
 ReferenceListing found_at(const std::filesystem::path& path, SourceStore& store) {
+  if (SelfDescribed::is_part(path)) return {true, ""};
   const auto status = store.look_at(path);
   if (!status) throw not_found_error(path, "a checkpoint, a safetensors index or JSON");
   if (!status->is_directory && !store.recognises(path)) return {false, json_in(path)};

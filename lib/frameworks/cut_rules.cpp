@@ -76,6 +76,35 @@ struct NameFamily {
   bool is_short = false;  ///< one pattern for several names
 };
 
+/// Numbers keys that say the same. Most tensors have the keys of one just before them, which are found without writing
+/// them as text.
+class KeyKinds {
+ public:
+  explicit KeyKinds(const Mesh& mesh) : mesh_(mesh) {}
+
+  std::size_t of(const Keys& keys) {
+    const auto known = std::ranges::find_if(recent_, [&](std::size_t kind) { return keys_[kind] == keys; });
+    if (known != recent_.end()) return *known;
+    const auto [found, is_new] = by_text_.try_emplace(text_of(keys, mesh_), keys_.size());
+    if (is_new) keys_.push_back(keys);
+    if (recent_.size() < most_recent)
+      recent_.push_back(found->second);
+    else
+      recent_[next_++ % most_recent] = found->second;
+    return found->second;
+  }
+  const std::vector<Keys>& keys() const noexcept { return keys_; }
+
+ private:
+  static constexpr std::size_t most_recent = 16;
+
+  const Mesh& mesh_;
+  std::vector<Keys> keys_;
+  std::unordered_map<std::string, std::size_t> by_text_;
+  std::vector<std::size_t> recent_;
+  std::size_t next_ = 0;
+};
+
 void write_out(NameFamily& group) {
   group.patterns.clear();
   for (const std::string& name : group.names) group.patterns.emplace_back(literal(name));
@@ -154,33 +183,30 @@ Keys keys_of(const CutTensor& tensor, const Mesh& mesh) {
   return keys;
 }
 
-Keys keys_elsewhere(const CutTensor& tensor) {
+Keys keys_elsewhere(const CutTensor& tensor, Uneven uneven) {
   Keys keys;
   for (std::size_t d = 0; d < tensor.shape.size(); ++d)
     for (const CutTensor::CardPiece& held : tensor.held)
       if (held.box[d].size() < tensor.shape[d]) {
         keys.split.emplace(d + 1);
         keys.split->back() = {file_axis};
-        keys.uneven = Uneven::ceil;
+        keys.uneven = uneven;
         return keys;
       }
   return keys;
 }
 
 std::vector<Rule> rules_of(const std::vector<NamedKeys>& names, const Mesh& mesh) {
-  std::unordered_map<std::string, std::size_t> kinds;  // by the keys' text
-  std::vector<Keys> keys;
+  KeyKinds kinds(mesh);
   std::vector<std::vector<std::string>> names_of_kind;
   std::unordered_map<std::string, std::size_t> kind_of;
   for (const NamedKeys& each : names) {
-    const auto [known, is_new] = kinds.try_emplace(text_of(each.keys, mesh), keys.size());
-    if (is_new) {
-      keys.push_back(each.keys);
-      names_of_kind.emplace_back();
-    }
-    names_of_kind[known->second].push_back(each.name);
-    kind_of.emplace(each.name, known->second);
+    const std::size_t kind = kinds.of(each.keys);
+    names_of_kind.resize(kinds.keys().size());
+    names_of_kind[kind].push_back(each.name);
+    kind_of.emplace(each.name, kind);
   }
+  std::vector<Keys> keys = kinds.keys();
   std::vector<NameFamily> groups = groups_of(names_of_kind);
   part(groups, kind_of);
   std::vector<Rule> rules(keys.size());
@@ -197,10 +223,11 @@ Layout layout_of(const std::vector<CutTensor>& tensors, const Mesh& mesh, const 
   return with_rules(std::move(names), mesh, origin);
 }
 
-Layout layout_elsewhere(const std::vector<CutTensor>& tensors, std::uint64_t cards, const std::string& origin) {
+Layout layout_elsewhere(const std::vector<CutTensor>& tensors, std::uint64_t cards, const std::string& origin,
+                        Uneven uneven) {
   std::vector<NamedKeys> names;
   names.reserve(tensors.size());
-  for (const CutTensor& tensor : tensors) names.push_back({tensor.name, keys_elsewhere(tensor)});
+  for (const CutTensor& tensor : tensors) names.push_back({tensor.name, keys_elsewhere(tensor, uneven)});
   return with_rules(std::move(names), Mesh{{"card"}, {cards}, {}}, origin);
 }
 

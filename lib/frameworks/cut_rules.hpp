@@ -26,8 +26,8 @@ struct CutTensor {
 Keys keys_of(const CutTensor& tensor, const Mesh& mesh);
 
 /// The keys for another number of cards on the mesh's first axis: whole on each, or cut along the first dimension that
-/// is cut here.
-Keys keys_elsewhere(const CutTensor& tensor);
+/// is cut here, by `uneven`.
+Keys keys_elsewhere(const CutTensor& tensor, Uneven uneven = Uneven::ceil);
 
 /// Keys as text for comparison.
 std::string text_of(const Keys& keys, const Mesh& mesh);
@@ -44,6 +44,7 @@ std::vector<Rule> rules_of(const std::vector<NamedKeys>& names, const Mesh& mesh
 
 /// A layout of these tensors without files; and one for other cards, in files rank_{card} of a mesh with one axis.
 Layout layout_of(const std::vector<CutTensor>& tensors, const Mesh& mesh, const std::string& origin);
-Layout layout_elsewhere(const std::vector<CutTensor>& tensors, std::uint64_t cards, const std::string& origin);
+Layout layout_elsewhere(const std::vector<CutTensor>& tensors, std::uint64_t cards, const std::string& origin,
+                        Uneven uneven = Uneven::ceil);
 
 }  // namespace ckpt

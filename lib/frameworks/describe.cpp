@@ -6,6 +6,7 @@
 #include "frameworks/dcp.hpp"
 #include "frameworks/deepspeed.hpp"
 #include "frameworks/megatron.hpp"
+#include "frameworks/tensorflow.hpp"
 
 namespace ckpt {
 
@@ -16,19 +17,33 @@ struct Framework {
   /// Describes with a layout of the model's weights alone; null: such a layout gets no special treatment.
   DirectoryDescription (*complete)(const std::filesystem::path& directory, const Layout& weights,
                                    SourceStore& store) = nullptr;
+  /// Whether a path names one checkpoint of a directory; null: none is ever named so.
+  bool (*is_part)(const std::filesystem::path& path) = nullptr;
 };
 
 namespace {
 
 /// The first framework that recognises a directory describes it.
-constexpr std::array frameworks{Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run},
-                                Framework{is_deepspeed, describe_deepspeed, true, describe_deepspeed_of}};
+constexpr std::array frameworks{
+    Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run},
+    Framework{is_deepspeed, describe_deepspeed, true, describe_deepspeed_of},
+    Framework{.is_meant = is_tensorflow, .describe = describe_tensorflow, .is_part = is_tensorflow_prefix}};
+
+bool names_part(const Framework& framework, const std::filesystem::path& path) {
+  return framework.is_part != nullptr && framework.is_part(path);
+}
 
 }  // namespace
 
+bool SelfDescribed::is_part(const std::filesystem::path& path) {
+  return std::any_of(frameworks.begin(), frameworks.end(),
+                     [&](const Framework& each) { return names_part(each, path); });
+}
+
 std::optional<SelfDescribed> SelfDescribed::find(const std::filesystem::path& directory) {
-  const auto* const found = std::find_if(frameworks.begin(), frameworks.end(),
-                                         [&](const Framework& each) { return each.is_meant(directory); });
+  const auto* const found = std::find_if(frameworks.begin(), frameworks.end(), [&](const Framework& each) {
+    return names_part(each, directory) || each.is_meant(directory);
+  });
   if (found == frameworks.end()) return std::nullopt;
   return SelfDescribed(directory, *found);
 }

@@ -14,6 +14,10 @@ struct Framework;
 /// a line in describe.cpp.
 class SelfDescribed {
  public:
+  /// Whether a path names one checkpoint among others of a directory, as some frameworks' users do: by what its files'
+  /// names begin with, or by one of them. `find` takes such a path, too; its files lie in the path's directory.
+  static bool is_part(const std::filesystem::path& path);
+
   /// Recognises a directory by its files' names, without reading them; returns nothing if it has no such metadata.
   static std::optional<SelfDescribed> find(const std::filesystem::path& directory);
 

@@ -74,20 +74,26 @@ std::optional<ForeignDirectory> zarr(const fs::path& directory, const Names& nam
                           "restore it with what has written it, and save its arrays with safetensors.numpy.save_file"};
 }
 
+/// What is read is no longer foreign: a bundle whose index is there. This is what else lies about of TensorFlow's.
 std::optional<ForeignDirectory> tensorflow(const fs::path& /*directory*/, const Names& names) {
-  const char* const remedy =
-      "load it with TensorFlow (tf.train.load_checkpoint), and save its tensors with safetensors.numpy.save_file";
   static const std::regex data(R"((.*)\.data-\d{5,}-of-\d{5,})");
-  if (is_listed(names, "saved_model.pb")) return ForeignDirectory{"a SavedModel of TensorFlow", remedy};
+  static const std::regex being_saved(R"((.*)_temp_?[0-9a-f]*)");
   std::smatch found;
   const std::string file = first_listed(names, data);
-  if (!std::regex_match(file, found, data)) return std::nullopt;
-  const std::string prefix = found[1];
-  if (!is_listed(names, prefix + ".index"))
-    return ForeignDirectory{
-        "a checkpoint of TensorFlow without " + prefix + ".index, which is written last",
-        std::string("copy that file, too (where it never was, the save did not end), and ") + remedy};
-  return ForeignDirectory{"a checkpoint of TensorFlow (" + prefix + ")", remedy};
+  if (std::regex_match(file, found, data)) {
+    const std::string index = std::string(found[1]) + ".index";
+    if (is_listed(names, index)) return std::nullopt;
+    return ForeignDirectory{"a checkpoint of TensorFlow without " + index + ", which is written last",
+                            "copy that file, too; where it never was, the save did not end"};
+  }
+  if (is_listed(names, "saved_model.pb"))
+    return ForeignDirectory{"a SavedModel of TensorFlow without variables/variables.index",
+                            "copy its folder variables, too"};
+  const std::string folder = first_listed(names, being_saved);
+  if (std::regex_match(folder, found, being_saved) && folder.find(".ckpt") != std::string::npos)
+    return ForeignDirectory{"a checkpoint of TensorFlow that was not finished (" + folder + ")",
+                            "take the one of another step: TensorFlow merges the parts of such a folder at the end"};
+  return std::nullopt;
 }
 
 std::optional<ForeignDirectory> paddle(const fs::path& directory, const Names& names) {

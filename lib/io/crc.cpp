@@ -45,11 +45,11 @@ std::uint32_t crc_of(const PosixFile& file, Interval bytes) {
   return static_cast<std::uint32_t>(sum);
 }
 
-void check_crc(std::uint32_t found, std::uint32_t written, std::string_view object) {
+void check_crc(std::uint32_t found, std::uint32_t written, std::string_view object, const char* kind) {
   if (found == written) return;
   throw Error(Kind::input, object,
-              {"its bytes have the CRC-32 " + hex(found), hex(written) + ", which was written with them",
-               "the file is damaged: take another copy of it"});
+              {"its bytes have the " + std::string(kind) + " " + hex(found),
+               hex(written) + ", which was written with them", "the file is damaged: take another copy of it"});
 }
 
 }  // namespace ckpt

@@ -104,6 +104,8 @@ void check_places(Run& run, const ReshardSides& sides) {
     auto sidecars = sidecar_names(sides.checkpoint, target, *sides.store);
     if (!sides.index_name.empty()) sidecars.push_back(sides.index_name);
     sidecars.insert(sidecars.end(), sides.model.others.begin(), sides.model.others.end());
+    if (const DirectoryIndex* const index = sides.store->index(); index != nullptr && index->pointer())
+      sidecars.emplace_back(index->pointer()->name);
     if (run.processes.rank() == 0) place->plan(target, sidecars, *sides.store);
   });
 }
@@ -355,6 +357,7 @@ void read_back(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& 
 
 void publish(Run& run, const ReshardSides& sides, NewFiles& made, const TableShuffle::Sums& table_sums) {
   run.counters.phase = Phase::publish;
+  made.files.complete_sums(run.processes);
   run.report.manifest = write_manifest({run.job, sides, run.text, made.sums, table_sums, made.sidecars}, made.files,
                                        run.output, run.processes);
   if (run.job.has_checksums) {

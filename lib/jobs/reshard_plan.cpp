@@ -8,7 +8,7 @@
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/checkpoint.hpp"
-#include "frameworks/dcp_layout.hpp"
+#include "frameworks/indexed_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
 #include "frameworks/torch_dist.hpp"
 #include "jobs/conflict_source.hpp"
@@ -120,7 +120,8 @@ std::vector<std::string> names_in_index(const ReshardSides& sides) {
     check_torch_dist_names(tensors);
   }
   std::vector<std::string> names;
-  for (const Tensor& tensor : tensors) names.push_back(keeps_names ? tensor.name.str() : dcp_tensor_name(tensor.name));
+  for (const Tensor& tensor : tensors)
+    names.push_back(keeps_names ? tensor.name.str() : store.index()->tensor_name(tensor.name));
   return names;
 }
 
@@ -139,7 +140,7 @@ void resolve_pieces(ReshardSides& sides) {
   warn_of_nameless(names, sides);
   if (auto warning = is_torch_dist(*sides.store) ? unread_states(names) : ""; !warning.empty())
     sides.source.warnings.push_back(std::move(warning));
-  const Layout layout = dcp_layout(sides.target.placement, names);
+  const Layout layout = indexed_layout(sides.target.placement, names, *sides.store->index());
   sides.selection = renamed(sides.selection, names, "as / becomes .");
   sides.target.placement = resolve_target(layout, sides.selection.tensors).placement;
   sides.index_name = sides.store->index()->name();

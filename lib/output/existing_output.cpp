@@ -79,8 +79,9 @@ bool carries_layout(const fs::path& file, Store& store) {
 bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
   for (const Format& format : formats())
     if (!format.index_name.empty() && file.filename() == format.index_name)
-      return std::any_of(names.begin(), names.end(),
-                         [&](const std::string& name) { return name.ends_with(format.ending); });
+      return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return format.beginning.empty() ? name.ends_with(format.ending) : name.starts_with(format.beginning);
+      });
   if (names.empty() || !file.native().ends_with(".index.json")) return false;
   try {
     const auto reference = parse_reference(small_text(file, most_index_bytes, "an index"), file.string());

@@ -99,6 +99,7 @@ std::vector<JournalRecord> FileWorkload::settle(const Stretch& stretch, std::spa
     } else if (place != stretch.offsets[i]) {
       std::memmove(bytes.data() + place, memory, chunk.bytes);
     }
+    move_.target.sum(chunk, bytes.subspan(place, chunk.bytes));
     if (move_.sums == nullptr) continue;
     const ChunkSums found = move_.sums->of(chunk, bytes.subspan(place, chunk.bytes));
     if (move_.casts.is_cast(chunk.array)) expected = found.all;

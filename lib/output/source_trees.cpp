@@ -11,6 +11,8 @@
 #include "output/sidecars.hpp"
 #include "processes/gather_all.hpp"
 #include "store/pickle/opaque.hpp"
+#include "store/tensorflow/read_bundle.hpp"
+#include "store/tensorflow/string_tensor.hpp"
 #include "store/torch/chosen_tree.hpp"
 
 namespace ckpt {
@@ -255,6 +257,10 @@ bool SourceTrees::is_taken_as_it_is(FileNumber target) const {
 }
 
 SourceTrees::Tree SourceTrees::chosen(FileNumber target, SourceStore& store) {
+  const FileNumber first = origins_[target].front();
+  if (tree_format(*source_.file(first).schema) == tensorflow::format_name)
+    return std::make_shared<const std::string>(tensorflow::chosen_tree(
+        *read(first, store), [&](const std::string& name) { return name_of_value(first, target, name); }));
   std::vector<Tree> trees;
   std::vector<torch::TreePart> parts;
   for (const FileNumber file : origins_[target]) {

@@ -7,9 +7,17 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/parallel.hpp"
+#include "io/crc32c.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
+
+namespace {
+
+/// What is read at a time to be summed.
+constexpr std::uint64_t summed_bytes = 1U << 18;
+
+}  // namespace
 
 TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const TargetPlace& place,
                          const WriteShares& shares, std::uint32_t process, std::size_t most_open)
@@ -73,17 +81,23 @@ void TargetFiles::create_file(FileNumber file, const FileSpec& spec, bool is_res
   bool is_kept = false;
   FileRoom room = make_file(file, spec, is_resumed, is_kept);
   // By array, so that `write` finds its place at once.
-  const Placement& target = planner_.target();
-  const Position card = where_.table().owner(file);
-  std::vector<FileExtents> data(target.arrays().size());
+  std::vector<FileExtents> data(planner_.target().arrays().size());
   std::size_t next = 0;
-  for (ArrayId array = 0; array < data.size(); ++array)
-    if (where_.file(card, array) == file && target.holds(card, array)) data[array] = std::move(room.data.at(next++));
+  for (const ArrayId array : arrays_in(file)) data[array] = std::move(room.data.at(next++));
   room.data = std::move(data);
   auto made = std::make_shared<const FileRoom>(std::move(room));
   const std::lock_guard lock(making_);
   if (is_kept) kept_.insert(file);
   rooms_[file] = std::move(made);
+}
+
+std::vector<ArrayId> TargetFiles::arrays_in(FileNumber file) const {
+  const Placement& target = planner_.target();
+  const Position card = where_.table().owner(file);
+  std::vector<ArrayId> arrays;
+  for (ArrayId array = 0; array < target.arrays().size(); ++array)
+    if (where_.file(card, array) == file && target.holds(card, array)) arrays.push_back(array);
+  return arrays;
 }
 
 TargetFiles::SharedRoom TargetFiles::shared_room(FileNumber file) const {
@@ -210,6 +224,37 @@ void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
   });
 }
 
+void TargetFiles::sum(const Chunk& chunk, std::span<const std::byte> bytes) {
+  if (store_.index() != nullptr && store_.index()->has_sums())
+    sums_.add(file_of(chunk), chunk.array, bytes_of(chunk), bytes);
+}
+
+std::uint32_t TargetFiles::sum_of_array(FileNumber file, ArrayId array) {
+  const FileExtents& extents = rooms_.at(file)->data[array];
+  return sums_.of(file, array, extents.bytes(), [&](Interval part) {
+    std::vector<std::byte> window(std::min(part.size(), summed_bytes));
+    std::uint32_t sum = 0;
+    extents.for_each_part(part, [&](std::uint64_t place, Interval run) {
+      for (std::uint64_t done = 0; done < run.size(); done += window.size()) {
+        check_interrupt();
+        const auto read = std::span(window).first(std::min<std::uint64_t>(window.size(), run.size() - done));
+        files_.get(file)->read(place + done, read);
+        sum = crc32c_of(read, sum);
+      }
+    });
+    return sum;
+  });
+}
+
+void TargetFiles::complete_sums(Communicator& processes) {
+  if (store_.index() == nullptr || !store_.index()->has_sums()) return;
+  sums_.send_to_owners([this](FileNumber file) { return owner(file); }, processes);
+  agree(processes, [&] {
+    for (const FileNumber file : numbers_)
+      for (const ArrayId array : arrays_in(file)) index_sums_[file].push_back(sum_of_array(file, array));
+  });
+}
+
 void TargetFiles::finish(unsigned threads) {
   for_each_file(threads, [&](FileNumber file) {
     if (!rooms_.at(file)->checksum) return;
@@ -266,7 +311,11 @@ std::vector<ManifestFile> TargetFiles::list(const ContentSums* sums) const {
 
 std::vector<IndexedFile> TargetFiles::indexed() const {
   std::vector<IndexedFile> list;
-  for (const FileNumber file : numbers_) list.push_back({name(file), rooms_.at(file)->index});
+  for (const FileNumber file : numbers_) {
+    const auto sums = index_sums_.find(file);
+    list.push_back(
+        {name(file), rooms_.at(file)->index, sums == index_sums_.end() ? std::vector<std::uint32_t>{} : sums->second});
+  }
   return list;
 }
 

@@ -15,6 +15,7 @@
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/manifest.hpp"
 #include "layout/placement/placement.hpp"
+#include "output/data_sums.hpp"
 #include "output/file_specs.hpp"
 #include "output/output.hpp"
 #include "output/pipe.hpp"
@@ -86,6 +87,11 @@ class TargetFiles {
   /// Reports that the job has failed: no `write` waits any more.
   void stop(std::exception_ptr why) noexcept;
   void read(const Chunk& chunk, std::span<std::byte> bytes);
+  /// Notes the sum of a chunk's bytes, as they are written, if the format's index has one of the data.
+  void sum(const Chunk& chunk, std::span<const std::byte> bytes);
+  /// Completes the sums of the data in this process's files; reads what an earlier run wrote. Collective; before
+  /// `indexed`.
+  void complete_sums(Communicator& processes);
   /// Writes each file's checksum, which depends on everything else in it. After `set_manifest`.
   void finish(unsigned threads);
   /// Waits until the files are on the disk.
@@ -120,6 +126,9 @@ class TargetFiles {
     std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> data;  ///< by array: from and to in the file
   };
   SharedRoom shared_room(FileNumber file) const;
+  /// The arrays of a card in one of its files, ascending.
+  std::vector<ArrayId> arrays_in(FileNumber file) const;
+  std::uint32_t sum_of_array(FileNumber file, ArrayId array);
   void create_file(FileNumber file, const FileSpec& spec, bool is_resumed);
   std::string name(FileNumber file) const;
   std::filesystem::path path(FileNumber file) const;
@@ -143,6 +152,8 @@ class TargetFiles {
   std::mutex making_;                                            // guards rooms_ and kept_ while files are made
   std::map<FileNumber, std::shared_ptr<const FileRoom>> rooms_;  // of all files that this process fills
   std::set<FileNumber> kept_;
+  DataSums sums_;
+  std::map<FileNumber, std::vector<std::uint32_t>> index_sums_;  // of this process's files: IndexedFile::sums
   FileCache<TargetFile> files_;
 };
 

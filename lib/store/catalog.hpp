@@ -63,6 +63,8 @@ struct Dataset {
   BoxedOptional<Shape> strides;       ///< for strided: elements from one index of each dimension to the next
   BoxedOptional<Piece> piece;         ///< the piece of a tensor that it is, as far as the file says
   std::vector<View> views = {};       ///< for views; `file` is an index into Schema::viewed
+  /// CRC-32C of its bytes, if the format has one elsewhere than in the file; SourceFile::check compares it.
+  std::optional<std::uint32_t> crc32c = std::nullopt;
 };
 
 /// A group below the root that carries attributes.

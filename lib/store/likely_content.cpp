@@ -205,8 +205,9 @@ LikelyContent content_of(const FileProbe& file) {
     return pickle;
   }
   if (file.last == "\x57\xfb\x80\x8b\x24\x75\x47\xdb")
-    return {"an index of TensorFlow's checkpoints",
-            "load it with TensorFlow, and save it with safetensors.tensorflow.save_file"};
+    return {"a checkpoint of TensorFlow's first form (V1), or an index of the second under another name",
+            "load it with TensorFlow and save it again; an index is called PREFIX.index, beside "
+            "PREFIX.data-00000-of-00001"};
   if (is_onnx(file)) return {"a model in ONNX", no_tensors_to_read};
   if (is_text(file.first)) return text_content(file);
   return named_content(file);

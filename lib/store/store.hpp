@@ -78,7 +78,17 @@ struct FileRoom {
 /// A file of a directory that has an index.
 struct IndexedFile {
   std::string name;
-  std::string index;  ///< FileRoom::index
+  std::string index;                     ///< FileRoom::index
+  std::vector<std::uint32_t> sums = {};  ///< if DirectoryIndex::has_sums: the CRC-32C of each of its arrays' bytes,
+                                         ///< parallel to FileSpec::arrays
+};
+
+/// The place of a file among those of a directory that has an index.
+struct IndexedPlace {
+  std::uint64_t card = 0;
+  std::uint64_t of_card = 0;  ///< number of the same card's files before it
+  std::uint64_t number = 0;
+  std::uint64_t count = 0;  ///< of all files
 };
 
 /// Returns where data, manifest and checksum lie in a new file: the parts that are written after it was created.
@@ -244,6 +254,20 @@ class DirectoryIndex {
   virtual ~DirectoryIndex() = default;
 
   virtual std::string_view name() const noexcept = 0;
+  /// Returns the name of a file of the directory.
+  virtual std::string file_name(const IndexedPlace& place) const = 0;
+  /// Returns a template of these names by card, if each card has one file; empty if there is none.
+  virtual std::string file_template(std::uint64_t count) const = 0;
+  /// Returns the name that a tensor gets which another format's file calls `name`.
+  virtual std::string tensor_name(const std::string& name) const { return name; }
+  /// Whether the index has checksums of the data (IndexedFile::sums).
+  virtual bool has_sums() const noexcept { return false; }
+  /// A small file by which readers find the index, and its text; nothing if the index's name is always the same.
+  struct Pointer {
+    std::string_view name;
+    std::string_view text;
+  };
+  virtual std::optional<Pointer> pointer() const noexcept { return std::nullopt; }
   /// Returns its text. Throws input if a name occurs twice.
   virtual std::string text(const std::vector<IndexedFile>& files) const = 0;
   /// Returns whether a file may be such an index, judging by its first bytes.

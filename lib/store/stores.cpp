@@ -13,6 +13,7 @@
 #include "store/number_rules.hpp"
 #include "store/paddle/shard_file.hpp"
 #include "store/safetensors/safetensors_store.hpp"
+#include "store/tensorflow/tensorflow_store.hpp"
 #include "store/torch/torch_store.hpp"
 
 namespace ckpt {
@@ -53,7 +54,13 @@ const std::vector<Format>& formats() {
        .ending = ".distcp",
        .make = small_values<torch_dist_store>,
        .index_name = torch::dcp_index,
-       .shared_ending = lightning}};
+       .shared_ending = lightning},
+      {.name = "tensorflow",
+       .about = "a directory with a checkpoint as TensorFlow's Saver writes it",
+       .ending = ".data-00000-of-00001",
+       .make = small_values<tensorflow_store>,
+       .index_name = tensorflow_index,
+       .beginning = "model.ckpt.data-"}};
   return all;
 }
 

@@ -26,6 +26,8 @@ struct Format {
                                                ///< hold
   /// An ending that it shares with another format: files have it if they are made from a checkpoint of that format.
   std::string_view shared_ending = {};
+  /// What the names of its files begin with, if their endings differ.
+  std::string_view beginning = {};
 };
 
 /// All file formats. A new one is a folder beside this file, and a line in stores.cpp. The first format is written if

@@ -5,6 +5,7 @@
 #include "store/dcp/dcp_directory.hpp"
 #include "store/dcp/dcp_file.hpp"
 #include "store/dcp/dcp_parts.hpp"
+#include "store/dcp/path_tree.hpp"
 #include "store/safetensors/read_schema.hpp"
 #include "store/torch/admitted_tree.hpp"
 #include "store/zip/checked_file.hpp"
@@ -27,6 +28,13 @@ class DcpTrees final : public TreeFormat {
 class DcpIndex final : public DirectoryIndex {
  public:
   std::string_view name() const noexcept override { return torch::dcp_index; }
+  std::string file_name(const IndexedPlace& place) const override {
+    return "__" + std::to_string(place.card) + "_" + std::to_string(place.of_card) + torch::dcp_ending;
+  }
+  std::string file_template(std::uint64_t /*count*/) const override {
+    return "__{card}_0" + std::string(torch::dcp_ending);
+  }
+  std::string tensor_name(const std::string& name) const override { return torch::dcp_name(torch::dcp_path(name)); }
   std::string text(const std::vector<IndexedFile>& files) const override {
     return torch::pickled(torch::dcp_metadata_of(files));
   }

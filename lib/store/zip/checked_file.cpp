@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "io/crc.hpp"
+#include "store/checked_file.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/offset_file.hpp"
 #include "store/pickle/little_endian.hpp"
@@ -29,45 +30,23 @@ Sums sums_in(const PosixFile& file, std::uint64_t file_bytes) {
   return sums;
 }
 
-/// A file whose datasets are checked against their stored checksums, if there are any.
-class CheckedFile : public SourceFile {
+/// A file of torch's with checksums of CRC-32.
+class ZipFile : public CheckedFile {
  public:
-  CheckedFile(const std::filesystem::path& path, const FileCatalog& catalog)
-      : file_(path, catalog), own_(PosixFile::open_for_reading(path)), schema_(catalog.schema) {}
-
-  void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
-    check(dataset);
-    file_.read(dataset, offset, out);
-  }
-  std::optional<StridedForm> strided(std::size_t dataset) const override { return file_.strided(dataset); }
-  void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
-    check(dataset);
-    file_.read_as_stored(dataset, offset, out);
-  }
-  bool will_need(std::size_t dataset, Interval bytes) override { return file_.will_need(dataset, bytes); }
-  std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
-    return file_.located(dataset, offset);
-  }
-  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override { return file_.sum_rest(left_out); }
+  using CheckedFile::CheckedFile;
 
  protected:
-  const PosixFile& own() const noexcept { return own_; }
-  const FileExtents& extents(std::size_t dataset) const { return schema_->datasets.at(dataset).extents; }
-  void compare(std::size_t dataset, Interval place, std::uint32_t crc) const {
-    check_crc(crc_of(own_, place), crc, own_.path() + ": /" + schema_->arrays->at(dataset).name);
+  const FileExtents& extents(std::size_t number) const { return dataset(number).extents; }
+  void compare(std::size_t number, Interval place, std::uint32_t crc) const {
+    check_crc(crc_of(own(), place), crc, name_of(number));
   }
-
- private:
-  OffsetFile file_;
-  PosixFile own_;
-  std::shared_ptr<const Schema> schema_;
 };
 
-class CheckedArchive final : public CheckedFile {
+class CheckedArchive final : public ZipFile {
  public:
   CheckedArchive(const std::filesystem::path& path, const FileCatalog& catalog,
                  std::shared_ptr<CheckedStorages> storages)
-      : CheckedFile(path, catalog), storages_(std::move(storages)) {}
+      : ZipFile(path, catalog), storages_(std::move(storages)) {}
 
   void check(std::size_t dataset) override {
     if (extents(dataset).bytes() == 0) return;
@@ -82,10 +61,10 @@ class CheckedArchive final : public CheckedFile {
   std::shared_ptr<CheckedStorages> storages_;
 };
 
-class CheckedItems final : public CheckedFile {
+class CheckedItems final : public ZipFile {
  public:
   CheckedItems(const std::filesystem::path& path, const FileCatalog& catalog)
-      : CheckedFile(path, catalog), file_bytes_(catalog.bytes), are_checked_(catalog.schema->datasets.size()) {}
+      : ZipFile(path, catalog), file_bytes_(catalog.bytes), are_checked_(catalog.schema->datasets.size()) {}
 
   void check(std::size_t dataset) override {
     if (extents(dataset).bytes() == 0) return;

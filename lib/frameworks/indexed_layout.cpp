@@ -1,4 +1,4 @@
-#include "frameworks/dcp_layout.hpp"
+#include "frameworks/indexed_layout.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,6 @@
 
 #include "base/error.hpp"
 #include "frameworks/cut_rules.hpp"
-#include "store/dcp/dcp_directory.hpp"
-#include "store/dcp/path_tree.hpp"
 
 namespace ckpt {
 
@@ -32,31 +30,24 @@ std::vector<PlacedPiece> pieces_of(const Placement& target, ParameterId paramete
   return pieces;
 }
 
-std::string file_name(const FilePlace& place) {
-  return "__" + std::to_string(place.first) + "_" + std::to_string(place.second) + torch::dcp_ending;
-}
-
 /// Names the layout's files by position on its mesh.
-void set_files(Layout& layout, const std::map<FilePlace, Position>& files) {
+void set_files(Layout& layout, const std::map<FilePlace, Position>& files, const DirectoryIndex& index) {
   const bool is_one_each = std::all_of(files.begin(), files.end(), [](const auto& file) {
     return file.first.second == 0 && file.first.first == file.second;
   });
   if (is_one_each) {
-    layout.files = CardFiles({{FileTemplate("__{card}_0" + std::string(torch::dcp_ending), layout.mesh), ""}});
+    layout.files = CardFiles({{FileTemplate(index.file_template(files.size()), layout.mesh), ""}});
     return;
   }
   FileTemplate::ByCard names;
-  for (const auto& [place, position] : files) names.emplace(position, file_name(place));
+  for (const auto& [place, position] : files)
+    names.emplace(position, index.file_name({place.first, place.second, position, files.size()}));
   layout.files = CardFiles({{FileTemplate(std::move(names), layout.mesh), ""}});
 }
 
 }  // namespace
 
-std::string dcp_tensor_name(const std::string& name) {
-  return torch::dcp_name(torch::dcp_path(name));
-}
-
-Layout dcp_layout(const Placement& target, const std::vector<std::string>& names) {
+Layout indexed_layout(const Placement& target, const std::vector<std::string>& names, const DirectoryIndex& index) {
   std::vector<std::vector<PlacedPiece>> pieces;
   std::map<FilePlace, Position> files;
   for (ParameterId p = 0; p < target.tensors().size(); ++p) {
@@ -78,8 +69,8 @@ Layout dcp_layout(const Placement& target, const std::vector<std::string>& names
     tensors.push_back(std::move(tensor));
   }
   const Mesh mesh{{"card"}, {files.size()}, {}};
-  Layout layout = layout_of(tensors, mesh, "the layout of a directory of torch.distributed.checkpoint");
-  set_files(layout, files);
+  Layout layout = layout_of(tensors, mesh, "the layout of a directory with " + std::string(index.name()));
+  set_files(layout, files, index);
   return layout;
 }
 

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "io/posix_file.hpp"
+#include "store/offset_file.hpp"
+
+namespace ckpt {
+
+/// A source file of raw datasets that are checked against stored checksums before they are read. A derived class
+/// compares them (`SourceFile::check`).
+class CheckedFile : public SourceFile {
+ public:
+  CheckedFile(const std::filesystem::path& path, const FileCatalog& catalog)
+      : file_(path, catalog), own_(PosixFile::open_for_reading(path)), schema_(catalog.schema) {}
+
+  void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    check(dataset);
+    file_.read(dataset, offset, out);
+  }
+  std::optional<StridedForm> strided(std::size_t dataset) const override { return file_.strided(dataset); }
+  void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    check(dataset);
+    file_.read_as_stored(dataset, offset, out);
+  }
+  bool will_need(std::size_t dataset, Interval bytes) override { return file_.will_need(dataset, bytes); }
+  std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
+    return file_.located(dataset, offset);
+  }
+  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override { return file_.sum_rest(left_out); }
+
+ protected:
+  const PosixFile& own() const noexcept { return own_; }
+  const Dataset& dataset(std::size_t number) const { return schema_->datasets.at(number); }
+  std::string name_of(std::size_t number) const { return own_.path() + ": /" + schema_->arrays->at(number).name; }
+
+ private:
+  OffsetFile file_;
+  PosixFile own_;
+  std::shared_ptr<const Schema> schema_;
+};
+
+}  // namespace ckpt
