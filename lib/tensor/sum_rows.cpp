@@ -182,7 +182,7 @@ struct Part {
   [[CKPT_AVX512, gnu::always_inline]] inline void take(std::uint64_t i) {
     const __m512i words = _mm512_loadu_si512(reinterpret_cast<const void*>(source + i));
     if constexpr (Copies) {
-      _mm_prefetch(reinterpret_cast<const char*>(source + ahead + i), _MM_HINT_T0);
+      __builtin_prefetch(reinterpret_cast<const char*>(source + ahead + i), 0, 3);
       _mm512_storeu_si512(reinterpret_cast<void*>(target + i), words);
     }
     add(words, i);

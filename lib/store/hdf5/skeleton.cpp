@@ -14,6 +14,7 @@
 #include "store/hdf5/marked_type.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/kept_tree.hpp"
+#include "store/number_words.hpp"
 #include "tensor/alignment.hpp"
 
 namespace ckpt::hdf5 {
