@@ -14,7 +14,7 @@
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "frameworks/cut_rules.hpp"
-#include "frameworks/foreign.hpp"
+#include "frameworks/piece_files.hpp"
 #include "io/posix_file.hpp"
 #include "io/small_text.hpp"
 #include "store/catalog.hpp"
@@ -35,14 +35,6 @@ std::vector<Attribute> merged_attributes(const std::vector<Attribute>& own, cons
   merged.reserve(values.size());
   for (auto& [name, value] : values) merged.push_back({name, std::move(value)});
   return merged;
-}
-
-/// The schema of an empty file.
-std::shared_ptr<const Schema> empty_schema(const std::string& format) {
-  Schema schema;
-  schema.format = format;
-  schema.arrays = std::make_shared<const std::vector<StoredArray>>();
-  return std::make_shared<const Schema>(std::move(schema));
 }
 
 /// A schema with another one's attributes added to its own; for equal names its own count.
@@ -117,14 +109,10 @@ void check_finished(const fs::path& directory) {
   };
   if (!is_there(directory / metadata_file) && !torch::dcp_metadata_files(directory).empty())
     check_ranks_finished(directory);
-  else if (!is_there(directory / metadata_file)) {
-    if (const auto foreign = paddle_directory(directory))
-      throw Error(Kind::input, directory.string(),
-                  {"it is " + foreign->what + ": these programs do not read it", "files of torch", foreign->remedy});
+  else if (!is_there(directory / metadata_file))
     refuse("it has .distcp files and no .metadata, without which nobody can read them",
            "copy that file, too (cp DIR/* and others leave out names that begin with a dot); torch writes it last, so "
            "that where it never was the save did not end");
-  }
   if (is_there(directory / common_file) && !is_there(directory / finished_file))
     refuse(std::string("it has ") + common_file + " and no " + finished_file,
            "copy that file, too; Megatron writes it last, so that where it never was the save did not end");
@@ -162,61 +150,21 @@ class DcpDescription {
       : directory_(directory),
         store_(store),
         metadata_(read_metadata(directory)),
-        slots_(torch::dcp_slots(metadata_)),
-        most_slots_(slots_.empty() ? 1 : *std::max_element(slots_.begin(), slots_.end())) {}
+        files_(metadata_.files, torch::dcp_slots(metadata_), metadata_name()) {}
 
   DirectoryDescription describe() {
-    if (metadata_.files.empty())
-      throw Error(Kind::input, metadata_name(),
-                  {"names no file", "files with data", "was an empty state saved? Take another checkpoint"});
-    check_cards();
     const std::string origin = "what " + directory_.string() + " says of itself";
-    const std::vector<CutTensor> tensors = cut_tensors();
-    described_.layout = with_file(metadata_name(), [&] { return layout_of(tensors, mesh(), origin); });
-    described_.layout.files = files();
-    described_.elsewhere = layout_elsewhere(tensors, metadata_.files.size(), origin);
-    read_files();
+    described_ = files_.described(
+        cut_tensors(), [this] { return catalogs(); }, metadata_name(), origin, "__", "_0" + std::string(data_ending));
     add_common();
     return std::move(described_);
   }
 
  private:
-  void check_cards() const {
-    if (metadata_.files.size() <= max_cards / most_slots_) return;
-    throw Error(Kind::input, metadata_name(),
-                {std::to_string(metadata_.files.size()) + " files that hold up to " + std::to_string(most_slots_) +
-                     " pieces of one tensor each",
-                 "at most " + std::to_string(max_cards) + " files times pieces, as many as a layout has cards",
-                 "load it with torch, and save it from fewer processes"});
-  }
-
   /// The name in messages: the directory, if the metadata is in several files.
   std::string metadata_name() const {
     const fs::path one = directory_ / metadata_file;
     return is_there(one) ? one.string() : directory_.string();
-  }
-
-  Mesh mesh() const {
-    if (most_slots_ == 1) return {{"card"}, {metadata_.files.size()}, {}};
-    return {{"card", "chunk"}, {metadata_.files.size(), most_slots_}, {}};
-  }
-
-  std::string slot_name(std::uint32_t file, std::uint32_t slot) const {
-    return metadata_.files[file] + (slot == 0 ? "" : "#" + std::to_string(slot));
-  }
-
-  /// "__{card}_0.distcp" if that describes all files; else each path.
-  CardFiles files() const {
-    const Mesh cards = mesh();
-    bool is_plain = most_slots_ == 1;
-    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file)
-      is_plain = is_plain && metadata_.files[file] == "__" + std::to_string(file) + "_0" + std::string(data_ending);
-    if (is_plain) return CardFiles({{FileTemplate("__{card}_0" + std::string(data_ending), cards), ""}});
-    FileTemplate::ByCard paths;
-    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file)
-      for (std::uint32_t slot = 0; slot < most_slots_; ++slot)
-        paths.emplace(file * most_slots_ + slot, slot_name(file, slot));
-    return CardFiles({{FileTemplate(std::move(paths), cards), ""}});
   }
 
   std::vector<CutTensor> cut_tensors() const {
@@ -225,29 +173,20 @@ class DcpDescription {
     for (const torch::DcpTensor& tensor : metadata_.tensors) {
       CutTensor cut{tensor.name, tensor.shape, {}};
       for (const torch::DcpChunk& chunk : tensor.chunks)
-        cut.held.push_back({std::uint64_t{chunk.file} * most_slots_ + chunk.slot, chunk.box});
+        cut.held.push_back({files_.card(chunk.file, chunk.slot), chunk.box});
       tensors.push_back(std::move(cut));
     }
     return tensors;
   }
 
-  void read_files() {
+  std::vector<FileCatalog> catalogs() const {
     for (const std::string& name : metadata_.files) check_there(name);
     std::vector<fs::path> paths;
     for (const std::string& name : metadata_.files) paths.push_back(directory_ / name);
     std::vector<FileCatalog> catalogs = reading(paths, "data of torch.distributed.checkpoint",
                                                 [&] { return torch::read_dcp_catalogs(directory_, metadata_); });
     gather_leaves(catalogs);
-    auto next = catalogs.begin();
-    for (std::uint32_t file = 0; file < metadata_.files.size(); ++file) {
-      const FileCatalog& first = *next;
-      for (std::uint32_t slot = 0; slot < most_slots_; ++slot) {
-        FileCatalog catalog = slot < slots_[file]
-                                  ? *next++
-                                  : FileCatalog{empty_schema(torch::dcp_format), first.bytes, first.modified_ns};
-        described_.files.push_back({slot_name(file, slot), metadata_.files[file], std::move(catalog)});
-      }
-    }
+    return catalogs;
   }
 
   void check_there(const std::string& name) const {
@@ -311,8 +250,7 @@ class DcpDescription {
   fs::path directory_;
   SourceStore& store_;
   torch::DcpMetadata metadata_;
-  std::vector<std::uint32_t> slots_;
-  std::uint32_t most_slots_;
+  PieceFiles files_;
   DirectoryDescription described_;
 };
 

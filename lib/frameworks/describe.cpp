@@ -5,7 +5,10 @@
 
 #include "frameworks/dcp.hpp"
 #include "frameworks/deepspeed.hpp"
+#include "frameworks/keras_weights.hpp"
 #include "frameworks/megatron.hpp"
+#include "frameworks/paddle_dist.hpp"
+#include "frameworks/universal.hpp"
 
 namespace ckpt {
 
@@ -21,7 +24,11 @@ struct Framework {
 namespace {
 
 /// The first framework that recognises a directory describes it.
-constexpr std::array frameworks{Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run},
+constexpr std::array frameworks{Framework{is_paddle_dist, describe_paddle_dist},
+                                Framework{is_dcp, describe_dcp},
+                                Framework{is_megatron_run, describe_megatron_run},
+                                Framework{is_universal, describe_universal},
+                                Framework{is_keras_weights, describe_keras_weights},
                                 Framework{is_deepspeed, describe_deepspeed, true, describe_deepspeed_of}};
 
 }  // namespace

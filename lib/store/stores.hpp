@@ -26,6 +26,7 @@ struct Format {
                                                ///< hold
   /// An ending that it shares with another format: files have it if they are made from a checkpoint of that format.
   std::string_view shared_ending = {};
+  bool is_written = true;  ///< otherwise its files are only read (ReadOnlyStore)
 };
 
 /// All file formats. A new one is a folder beside this file, and a line in stores.cpp. The first format is written if

@@ -24,31 +24,31 @@ using Sums = std::vector<std::pair<Interval, std::uint32_t>>;
 Sums sums_in(const PosixFile& file, std::uint64_t file_bytes) {
   Sums sums;
   if (!is_legacy_file(file, file_bytes))
-    for (const ZipEntry& entry : zip_directory(file, {0, file_bytes}))
-      if (entry.crc != 0 && entry.place.size() != 0) sums.emplace_back(entry.place, entry.crc);
+    for (const ZipEntry& entry : zip_directory(file, {0, file_bytes}, Deflated::taken))
+      if (entry.crc != 0 && entry.place.size() != 0 && !entry.inflated_bytes) sums.emplace_back(entry.place, entry.crc);
   return sums;
 }
 
 /// A file whose datasets are checked against their stored checksums, if there are any.
 class CheckedFile : public SourceFile {
  public:
-  CheckedFile(const std::filesystem::path& path, const FileCatalog& catalog)
-      : file_(path, catalog), own_(PosixFile::open_for_reading(path)), schema_(catalog.schema) {}
+  CheckedFile(std::unique_ptr<SourceFile> file, const std::filesystem::path& path, const FileCatalog& catalog)
+      : file_(std::move(file)), own_(PosixFile::open_for_reading(path)), schema_(catalog.schema) {}
 
   void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
     check(dataset);
-    file_.read(dataset, offset, out);
+    file_->read(dataset, offset, out);
   }
-  std::optional<StridedForm> strided(std::size_t dataset) const override { return file_.strided(dataset); }
+  std::optional<StridedForm> strided(std::size_t dataset) const override { return file_->strided(dataset); }
   void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
     check(dataset);
-    file_.read_as_stored(dataset, offset, out);
+    file_->read_as_stored(dataset, offset, out);
   }
-  bool will_need(std::size_t dataset, Interval bytes) override { return file_.will_need(dataset, bytes); }
+  bool will_need(std::size_t dataset, Interval bytes) override { return file_->will_need(dataset, bytes); }
   std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
-    return file_.located(dataset, offset);
+    return file_->located(dataset, offset);
   }
-  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override { return file_.sum_rest(left_out); }
+  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override { return file_->sum_rest(left_out); }
 
  protected:
   const PosixFile& own() const noexcept { return own_; }
@@ -58,16 +58,16 @@ class CheckedFile : public SourceFile {
   }
 
  private:
-  OffsetFile file_;
+  std::unique_ptr<SourceFile> file_;
   PosixFile own_;
   std::shared_ptr<const Schema> schema_;
 };
 
 class CheckedArchive final : public CheckedFile {
  public:
-  CheckedArchive(const std::filesystem::path& path, const FileCatalog& catalog,
+  CheckedArchive(std::unique_ptr<SourceFile> file, const std::filesystem::path& path, const FileCatalog& catalog,
                  std::shared_ptr<CheckedStorages> storages)
-      : CheckedFile(path, catalog), storages_(std::move(storages)) {}
+      : CheckedFile(std::move(file), path, catalog), storages_(std::move(storages)) {}
 
   void check(std::size_t dataset) override {
     if (extents(dataset).bytes() == 0) return;
@@ -85,7 +85,9 @@ class CheckedArchive final : public CheckedFile {
 class CheckedItems final : public CheckedFile {
  public:
   CheckedItems(const std::filesystem::path& path, const FileCatalog& catalog)
-      : CheckedFile(path, catalog), file_bytes_(catalog.bytes), are_checked_(catalog.schema->datasets.size()) {}
+      : CheckedFile(std::make_unique<OffsetFile>(path, catalog), path, catalog),
+        file_bytes_(catalog.bytes),
+        are_checked_(catalog.schema->datasets.size()) {}
 
   void check(std::size_t dataset) override {
     if (extents(dataset).bytes() == 0) return;
@@ -119,9 +121,14 @@ std::unique_ptr<SourceFile> open_items(const std::filesystem::path& path, const 
 }
 
 std::unique_ptr<SourceFile> CheckedFiles::open(const std::filesystem::path& path, const FileCatalog& catalog) {
+  return checked(std::make_unique<OffsetFile>(path, catalog), path, catalog);
+}
+
+std::unique_ptr<SourceFile> CheckedFiles::checked(std::unique_ptr<SourceFile> file, const std::filesystem::path& path,
+                                                  const FileCatalog& catalog) {
   auto storages = storages_of(path, catalog);
-  if (storages->empty()) return std::make_unique<OffsetFile>(path, catalog);
-  return std::make_unique<CheckedArchive>(path, catalog, std::move(storages));
+  if (storages->empty()) return file;
+  return std::make_unique<CheckedArchive>(std::move(file), path, catalog, std::move(storages));
 }
 
 std::shared_ptr<CheckedStorages> CheckedFiles::storages_of(const std::filesystem::path& path,

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "frameworks/cut_rules.hpp"
+#include "frameworks/directory_description.hpp"
+
+namespace ckpt {
+
+/// The files of a directory whose metadata say which box of which tensor each file has. A file with several pieces of
+/// one tensor has several slots, each of which counts as a card: its catalog has at most one piece of each tensor.
+class PieceFiles {
+ public:
+  /// `names`: the files. `slots`: how many each has, one at least. Throws input, naming `metadata`, if they are too
+  /// many for a layout.
+  PieceFiles(std::vector<std::string> names, std::vector<std::uint32_t> slots, const std::string& metadata);
+
+  const std::vector<std::string>& names() const noexcept { return names_; }
+  Position card(std::uint32_t file, std::uint32_t slot) const { return std::uint64_t{file} * most_slots_ + slot; }
+
+  /// Returns the description of such files. `read` returns a catalog for each slot of each file, in this order.
+  /// `plain_before` and `plain_behind` are what stands around a file's number in names that the layout abbreviates.
+  /// Throws input, naming `metadata`, for pieces that do not make up their tensors.
+  DirectoryDescription described(const std::vector<CutTensor>& tensors,
+                                 const std::function<std::vector<FileCatalog>()>& read, const std::string& metadata,
+                                 const std::string& origin, const std::string& plain_before,
+                                 const std::string& plain_behind) const;
+
+ private:
+  Mesh mesh() const;
+  std::string slot_name(std::uint32_t file, std::uint32_t slot) const;
+  CardFiles files(const std::string& plain_before, const std::string& plain_behind) const;
+
+  std::vector<std::string> names_;
+  std::vector<std::uint32_t> slots_;
+  std::uint32_t most_slots_;
+};
+
+/// Describes files of which each holds its tensors whole, as a card. `catalogs` is parallel to `names`.
+DirectoryDescription described_whole(std::vector<std::string> names, std::vector<FileCatalog> catalogs,
+                                     const std::string& metadata, const std::string& origin);
+
+}  // namespace ckpt
