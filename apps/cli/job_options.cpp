@@ -274,7 +274,8 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
                                 {{"none", Verify::none}, {"written", Verify::written}, {"reread", Verify::reread}});
   if (!options.format.empty()) {
     std::vector<std::pair<std::string, std::string>> names;
-    for (const Format& format : formats()) names.emplace_back(format.name, format.name);
+    for (const Format& format : formats())
+      if (format.is_written) names.emplace_back(format.name, format.name);
     job.format = choose<std::string>({options.format, "--format"}, names);
   }
   job.has_checksums = options.crc;

@@ -107,6 +107,7 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   std::string endings;
   std::string about;
   for (const Format& format : formats()) {
+    if (!format.is_written) continue;
     names.append(names.empty() ? "" : "|").append(format.name);
     if (&format != &formats().front() && format.index_name.empty())
       endings.append(endings.empty() ? "" : ", ").append(format.ending);

@@ -14,7 +14,6 @@
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "frameworks/cut_rules.hpp"
-#include "frameworks/foreign.hpp"
 #include "frameworks/piece_files.hpp"
 #include "io/posix_file.hpp"
 #include "io/small_text.hpp"
@@ -110,14 +109,10 @@ void check_finished(const fs::path& directory) {
   };
   if (!is_there(directory / metadata_file) && !torch::dcp_metadata_files(directory).empty())
     check_ranks_finished(directory);
-  else if (!is_there(directory / metadata_file)) {
-    if (const auto foreign = paddle_directory(directory))
-      throw Error(Kind::input, directory.string(),
-                  {"it is " + foreign->what + ": these programs do not read it", "files of torch", foreign->remedy});
+  else if (!is_there(directory / metadata_file))
     refuse("it has .distcp files and no .metadata, without which nobody can read them",
            "copy that file, too (cp DIR/* and others leave out names that begin with a dot); torch writes it last, so "
            "that where it never was the save did not end");
-  }
   if (is_there(directory / common_file) && !is_there(directory / finished_file))
     refuse(std::string("it has ") + common_file + " and no " + finished_file,
            "copy that file, too; Megatron writes it last, so that where it never was the save did not end");
@@ -155,19 +150,12 @@ class DcpDescription {
       : directory_(directory),
         store_(store),
         metadata_(read_metadata(directory)),
-        files_(metadata_.files, torch::dcp_slots(metadata_), metadata_name(),
-               "load it with torch, and save it from fewer processes") {}
+        files_(metadata_.files, torch::dcp_slots(metadata_), metadata_name()) {}
 
   DirectoryDescription describe() {
-    if (metadata_.files.empty())
-      throw Error(Kind::input, metadata_name(),
-                  {"names no file", "files with data", "was an empty state saved? Take another checkpoint"});
     const std::string origin = "what " + directory_.string() + " says of itself";
-    const std::vector<CutTensor> tensors = cut_tensors();
-    described_.layout = with_file(metadata_name(), [&] { return layout_of(tensors, files_.mesh(), origin); });
-    described_.layout.files = files_.files("__{card}_0" + std::string(data_ending));
-    described_.elsewhere = layout_elsewhere(tensors, metadata_.files.size(), origin);
-    read_files();
+    described_ = files_.described(cut_tensors(), {metadata_name(), origin, "__{card}_0" + std::string(data_ending)},
+                                  [this] { return catalogs(); });
     add_common();
     return std::move(described_);
   }
@@ -191,14 +179,14 @@ class DcpDescription {
     return tensors;
   }
 
-  void read_files() {
+  std::vector<FileCatalog> catalogs() const {
     for (const std::string& name : metadata_.files) check_there(name);
     std::vector<fs::path> paths;
     for (const std::string& name : metadata_.files) paths.push_back(directory_ / name);
     std::vector<FileCatalog> catalogs = reading(paths, "data of torch.distributed.checkpoint",
                                                 [&] { return torch::read_dcp_catalogs(directory_, metadata_); });
     gather_leaves(catalogs);
-    described_.files = files_.described(std::move(catalogs), torch::dcp_format);
+    return catalogs;
   }
 
   void check_there(const std::string& name) const {

@@ -5,8 +5,11 @@
 
 #include "frameworks/dcp.hpp"
 #include "frameworks/deepspeed.hpp"
+#include "frameworks/keras_weights.hpp"
 #include "frameworks/megatron.hpp"
+#include "frameworks/paddle_dist.hpp"
 #include "frameworks/tensorflow.hpp"
+#include "frameworks/universal.hpp"
 
 namespace ckpt {
 
@@ -25,7 +28,11 @@ namespace {
 
 /// The first framework that recognises a directory describes it.
 constexpr std::array frameworks{
-    Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run},
+    Framework{is_paddle_dist, describe_paddle_dist},
+    Framework{is_dcp, describe_dcp},
+    Framework{is_megatron_run, describe_megatron_run},
+    Framework{is_universal, describe_universal},
+    Framework{is_keras_weights, describe_keras_weights},
     Framework{is_deepspeed, describe_deepspeed, true, describe_deepspeed_of},
     Framework{.is_meant = is_tensorflow, .describe = describe_tensorflow, .is_part = is_tensorflow_prefix}};
 

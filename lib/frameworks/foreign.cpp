@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <regex>
 #include <system_error>
 #include <vector>
@@ -36,13 +35,6 @@ std::string first_listed(const Names& names, const std::regex& form) {
   const auto found =
       std::find_if(names.begin(), names.end(), [&](const std::string& name) { return std::regex_match(name, form); });
   return found == names.end() ? "" : *found;
-}
-
-/// Whether a file is a pickle of protocol 2 to 5: Paddle's files are, while torch's are zip archives.
-bool begins_as_pickle(const fs::path& file) {
-  std::array<char, 2> first{};
-  std::ifstream(file, std::ios::binary).read(first.data(), first.size());
-  return first[0] == '\x80' && first[1] >= 2 && first[1] <= 5;
 }
 
 std::optional<ForeignDirectory> orbax(const fs::path& directory, const Names& names) {
@@ -96,23 +88,11 @@ std::optional<ForeignDirectory> tensorflow(const fs::path& /*directory*/, const 
   return std::nullopt;
 }
 
-std::optional<ForeignDirectory> paddle(const fs::path& directory, const Names& names) {
-  const char* const remedy =
-      "load it with paddle.distributed.load_state_dict, and save it with safetensors.paddle.save_file";
-  static const std::regex piece(R"(\d+_(\d+)\.distcp)");
-  std::smatch found;
-  const std::string file = first_listed(names, piece);
-  if (std::regex_match(file, found, piece)) {
-    const std::string metadata = std::string(found[1]) + ".metadata";
-    if (is_listed(names, metadata)) return ForeignDirectory{"a distributed checkpoint of PaddlePaddle", remedy};
-    if (begins_as_pickle(directory / file))
-      return ForeignDirectory{"a distributed checkpoint of PaddlePaddle without " + metadata,
-                              std::string("copy that file, too, and ") + remedy};
-  }
-  static const std::regex dense(R"(.*\.(pdparams|pdopt|pdiparams))");
-  if (any_listed(names, dense))
-    return ForeignDirectory{"a checkpoint of PaddlePaddle (" + first_listed(names, dense) + ")",
-                            "load it with paddle.load, and save it with safetensors.paddle.save_file"};
+std::optional<ForeignDirectory> paddle(const fs::path& /*directory*/, const Names& names) {
+  static const std::regex inference(R"(.*\.pdiparams)");
+  if (any_listed(names, inference))
+    return ForeignDirectory{"a model of PaddlePaddle for inference (" + first_listed(names, inference) + ")",
+                            "load it with paddle.static.load_inference_model, and save it with paddle.save"};
   return std::nullopt;
 }
 
@@ -129,19 +109,13 @@ std::optional<ForeignDirectory> others(const fs::path& /*directory*/, const Name
                                      "load it with Flax, and save it with safetensors.flax.save_file"},
                                 Kind{std::regex(R"(.*\.mlmodel|.*\.mlpackage)"), "a model of Core ML", made_from},
                                 Kind{std::regex(R"(.*\.engine|.*\.plan)"), "an engine of TensorRT", made_from},
-                                Kind{std::regex(R"(.*\.tflite)"), "a model of TensorFlow Lite", made_from},
-                                Kind{std::regex(R"(.*\.npz|.*\.npy)"), "arrays of NumPy",
-                                     "load them with NumPy, and save them with safetensors.numpy.save_file"}};
+                                Kind{std::regex(R"(.*\.tflite)"), "a model of TensorFlow Lite", made_from}};
   for (const Kind& kind : kinds)
     if (any_listed(names, kind.form)) return ForeignDirectory{kind.what, kind.remedy};
   return std::nullopt;
 }
 
 }  // namespace
-
-std::optional<ForeignDirectory> paddle_directory(const fs::path& directory) {
-  return paddle(directory, listed(directory));
-}
 
 std::optional<ForeignDirectory> foreign_prefix(const fs::path& prefix) {
   const std::string begin = prefix.filename().string() + ".";

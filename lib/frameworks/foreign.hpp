@@ -12,15 +12,11 @@ struct ForeignDirectory {
   std::string remedy;  ///< how to get its tensors into files that are read
 };
 
-/// Recognises a system by the names in a directory, and by a file's first bytes where two systems share names; nothing
-/// for other directories.
+/// Recognises a system by the names in a directory; nothing for other directories.
 std::optional<ForeignDirectory> foreign_directory(const std::filesystem::path& directory);
 
 /// Recognises a prefix of file names, which is not itself a file: users of TensorFlow and PaddlePaddle name their
 /// checkpoints so.
 std::optional<ForeignDirectory> foreign_prefix(const std::filesystem::path& prefix);
-
-/// Recognises a PaddlePaddle checkpoint by its own marks alone: its pieces have the same ending as torch's.
-std::optional<ForeignDirectory> paddle_directory(const std::filesystem::path& directory);
 
 }  // namespace ckpt

@@ -149,15 +149,14 @@ DirectoryDescription describe_tensorflow(const fs::path& path, SourceStore& /*st
   std::vector<std::string> paths;
   const fs::path below = place.directory.lexically_relative(directory);
   for (const std::string& name : contents.bundle.files) paths.push_back(below == "." ? name : (below / name).string());
-  const PieceFiles files(paths, contents.slots, index, "load it with TensorFlow, and save it in fewer pieces");
-  const std::string origin = "what " + index + " says of itself";
-  const std::vector<CutTensor> tensors = cut_tensors(contents.bundle, files);
-  DirectoryDescription described;
-  described.layout = with_file(index, [&] { return layout_of(tensors, files.mesh(), origin); });
-  described.layout.files = files.files(below == "." ? usual_name(place, paths.size()) : "");
-  described.elsewhere = layout_elsewhere(tensors, paths.size(), origin, Uneven::balanced);
-  described.files = files.described(std::move(contents.catalogs), tensorflow::format_name);
-  return described;
+  const std::size_t count = paths.size();
+  const PieceFiles files(std::move(paths), contents.slots, index);
+  return files.described(cut_tensors(contents.bundle, files),
+                         {.metadata = index,
+                          .origin = "what " + index + " says of itself",
+                          .usual = below == "." ? usual_name(place, count) : "",
+                          .elsewhere = Uneven::balanced},
+                         [&] { return std::move(contents.catalogs); });
 }
 
 }  // namespace ckpt

@@ -21,7 +21,7 @@ struct Ending {
 std::vector<Ending> endings_of_files(const std::vector<Format>& formats) {
   std::vector<Ending> endings;
   for (const Format& format : formats) {
-    if (!format.index_name.empty()) continue;
+    if (!format.index_name.empty() || !format.is_written) continue;
     endings.push_back({std::string(format.ending), &format});
     for (const std::string_view other : format.other_endings) endings.push_back({std::string(other), &format});
   }
@@ -108,6 +108,10 @@ const Format& output_format(const std::vector<Format>& formats, const std::strin
     if (format.name == wanted) return format;
   if (const Format* const shared = sharing_format(formats, file_name, sources)) return *shared;
   const Format* const by_ending = format_by_ending(formats, file_name);
+  if (by_ending != nullptr && !by_ending->is_written)
+    throw Error(Kind::usage, file_name,
+                {std::string(by_ending->name) + " files are only read", "a format that is written",
+                 "choose one with --format, or by another ending: " + std::string(formats.front().ending)});
   return by_ending != nullptr ? *by_ending : formats.front();
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "io/posix_file.hpp"
 #include "store/offset_file.hpp"
@@ -15,22 +16,25 @@ namespace ckpt {
 class CheckedFile : public SourceFile {
  public:
   CheckedFile(const std::filesystem::path& path, const FileCatalog& catalog)
-      : file_(path, catalog), own_(PosixFile::open_for_reading(path)), schema_(catalog.schema) {}
+      : CheckedFile(std::make_unique<OffsetFile>(path, catalog), path, catalog) {}
+  /// `file`: how it is read.
+  CheckedFile(std::unique_ptr<SourceFile> file, const std::filesystem::path& path, const FileCatalog& catalog)
+      : file_(std::move(file)), own_(PosixFile::open_for_reading(path)), schema_(catalog.schema) {}
 
   void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
     check(dataset);
-    file_.read(dataset, offset, out);
+    file_->read(dataset, offset, out);
   }
-  std::optional<StridedForm> strided(std::size_t dataset) const override { return file_.strided(dataset); }
+  std::optional<StridedForm> strided(std::size_t dataset) const override { return file_->strided(dataset); }
   void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
     check(dataset);
-    file_.read_as_stored(dataset, offset, out);
+    file_->read_as_stored(dataset, offset, out);
   }
-  bool will_need(std::size_t dataset, Interval bytes) override { return file_.will_need(dataset, bytes); }
+  bool will_need(std::size_t dataset, Interval bytes) override { return file_->will_need(dataset, bytes); }
   std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
-    return file_.located(dataset, offset);
+    return file_->located(dataset, offset);
   }
-  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override { return file_.sum_rest(left_out); }
+  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override { return file_->sum_rest(left_out); }
 
  protected:
   const PosixFile& own() const noexcept { return own_; }
@@ -38,7 +42,7 @@ class CheckedFile : public SourceFile {
   std::string name_of(std::size_t number) const { return own_.path() + ": /" + schema_->arrays->at(number).name; }
 
  private:
-  OffsetFile file_;
+  std::unique_ptr<SourceFile> file_;
   PosixFile own_;
   std::shared_ptr<const Schema> schema_;
 };

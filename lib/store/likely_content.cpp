@@ -35,14 +35,12 @@ struct Mark {
 };
 
 constexpr const char* no_tensors_to_read = "take the checkpoint that it was made from";
-constexpr const char* as_numpy = "load it with NumPy, and save it with safetensors.numpy.save_file";
 
 constexpr std::array marks{
     Mark{0, "version https://git-lfs"sv, "a Git LFS pointer, whose data was not fetched",
          "fetch the data: git lfs pull, in the repository's directory", true},
     Mark{0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "unpack it: 7z x FILE"},
     Mark{257, "ustar"sv, "a tar archive", "unpack it: tar -xf FILE"},
-    Mark{0, "\x93NUMPY"sv, "an array of NumPy (.npy)", as_numpy},
     Mark{0, "GGUF"sv, "GGUF, a model for llama.cpp", no_tensors_to_read},
     Mark{0, "lmgg"sv, "GGML, a model for llama.cpp", no_tensors_to_read},
     Mark{0, "tjgg"sv, "GGML, a model for llama.cpp", no_tensors_to_read},
@@ -120,25 +118,25 @@ LikelyContent zip_content(const FileProbe& file) {
   const auto length = static_cast<unsigned char>(file.first[length_at]);
   const std::string first = file.first.substr(name_at, length);
   if (first.ends_with("/data.pkl")) return {};  // torch's: its own format reports more about it
-  if (first.ends_with(".npy")) return {"arrays of NumPy (.npz)", as_numpy};
   if (file.name.ends_with(".keras") || first == "model.weights.h5")
     return {"a model of Keras", "take the weights out: unzip FILE model.weights.h5"};
   return {"a zip archive", "unpack it: unzip FILE"};
 }
 
 LikelyContent pickle_content(const FileProbe& file) {
+  if (file.name.ends_with(".metadata") && has(file, "paddle"))
+    return {"the metadata of a distributed checkpoint of PaddlePaddle",
+            "give its directory, with the files that it names in it"};
   if (file.name.ends_with(".metadata"))
     return {"the index of a checkpoint of torch.distributed.checkpoint",
             "give its directory, with the .distcp files that it names in it"};
-  const bool is_paddle = file.name.ends_with(".pdparams") || file.name.ends_with(".pdopt") || has(file, "paddle") ||
-                         has(file, "StructuredToParameterName@@");
-  if (is_paddle)
-    return {"a pickle of PaddlePaddle (paddle.save)",
-            "load it with paddle.load, and save it with safetensors.paddle.save_file"};
+  if (has(file, "paddle"))
+    return {"a pickle of PaddlePaddle's objects",
+            "load it with paddle.load, and save its state_dict() with paddle.save"};
   if (has(file, "jax") || has(file, "flax"))
     return {"a pickle of JAX's arrays", "load it with Python, and save it with safetensors.flax.save_file"};
   if (has(file, "numpy"))
-    return {"a pickle of NumPy's arrays", "load it with Python, and save it with safetensors.numpy.save_file"};
+    return {"a pickle of NumPy's objects", "load it with Python, and save it with safetensors.numpy.save_file"};
   return {"a pickle of Python, without torch's tensors", "load it with Python, and save its tensors with safetensors"};
 }
 

@@ -10,8 +10,10 @@
 #include "store/hdf5/library.hpp"
 #include "store/likely_content.hpp"
 #include "store/mindspore/mindspore_store.hpp"
+#include "store/npz/npz_store.hpp"
 #include "store/number_rules.hpp"
 #include "store/paddle/shard_file.hpp"
+#include "store/pdparams/paddle_store.hpp"
 #include "store/safetensors/safetensors_store.hpp"
 #include "store/tensorflow/tensorflow_store.hpp"
 #include "store/torch/torch_store.hpp"
@@ -43,6 +45,12 @@ const std::vector<Format>& formats() {
        .other_endings = {".pth", ".bin"},
        .make = small_values<torch_store>,
        .shared_ending = lightning},
+      {.name = "npz",
+       .ending = ".npz",
+       .other_endings = {".npy"},
+       .make = small_values<npz_store>,
+       .is_written = false},
+      {.name = "paddle", .ending = ".pdparams", .other_endings = {".pdopt"}, .make = small_values<paddle_store>},
       {.name = "dcp",
        .about = "a directory as torch.distributed.checkpoint writes it",
        .ending = ".distcp",

@@ -61,6 +61,11 @@ void PickleWriter::sized(unsigned char code, std::string_view bytes) {
   bytes_ += bytes;
 }
 
+void PickleWriter::room_for_bytes(std::uint64_t count) {
+  opcode(op::binbytes8);
+  little(count, 8);
+}
+
 void PickleWriter::global(std::string_view module, std::string_view name) {
   if (module.find('\n') != std::string_view::npos || name.find('\n') != std::string_view::npos)
     refuse_pickle("a name of two lines", "one of one");

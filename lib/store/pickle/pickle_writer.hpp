@@ -26,6 +26,9 @@ class PickleWriter {
   void text(std::string_view utf8) { sized(op::binunicode, utf8); }
   /// Writes a text or bytes with the given opcode, one of several that exist.
   void sized(unsigned char code, std::string_view bytes);
+  /// Writes bytes, without themselves: whoever uses the pickle puts them after what has been written so far.
+  void room_for_bytes(std::uint64_t count);
+  std::size_t size() const noexcept { return bytes_.size(); }
   /// Writes a function or class; like a word, it is written once and recalled afterwards. Throws input for names that
   /// span lines.
   void global(std::string_view module, std::string_view name);

@@ -5,6 +5,7 @@
 #include "base/lru.hpp"
 #include "store/dcp/dcp_directory.hpp"
 #include "store/guarded_reading.hpp"
+#include "store/pdparams/paddle_file.hpp"
 #include "store/pickle/opaque.hpp"
 #include "store/torch/admitted_tree.hpp"
 #include "store/torch/carried_tree.hpp"
@@ -62,7 +63,7 @@ class RecentSchemas {
 class TorchTrees final : public TreeFormat {
  public:
   bool takes(std::string_view format) const noexcept override {
-    return format == format_name || format == torch::dcp_format;
+    return format == format_name || format == torch::dcp_format || format == pdparams::format_name;
   }
   std::string admitted(const std::string& tree) const override { return torch::admitted_tree(tree); }
 };

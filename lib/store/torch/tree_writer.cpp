@@ -60,8 +60,9 @@ void for_each_attribute(const FileSpec& spec, Visit&& visit) {
 
 class TreeWriter {
  public:
-  TreeWriter(const FileSpec& spec, Pickle tree)
-      : spec_(spec), tree_(std::move(tree)), out_(std::max(tree_.protocol(), 2U)) {
+  /// Without a form, arrays are torch's tensors.
+  TreeWriter(const FileSpec& spec, Pickle tree, unsigned protocol = 2, ArrayForm form = {})
+      : spec_(spec), tree_(std::move(tree)), out_(std::max(tree_.protocol(), protocol)), form_(std::move(form)) {
     for (std::size_t i = 0; i < spec.arrays.size(); ++i) arrays_.emplace(spec.arrays[i].name, i);
   }
 
@@ -98,6 +99,7 @@ class TreeWriter {
 
   /// Writes tensors, and storages in other objects.
   bool write_node(PickleId id, PickleCopy& copy) {
+    if (form_) return write_in_form(id);
     if (tree_[id].kind == PickleKind::persistent) {
       const auto& items = tree_[tree_[id].arguments].items;
       const std::string_view what = items.empty() ? std::string_view() : tree_[items[0]].text;
@@ -115,6 +117,16 @@ class TreeWriter {
     if (tree_.name_of(id) != typed_tensor_function || !carried_name(tree_, id)) return false;
     write_typed(tree_[tree_[id].arguments].items, copy);
     return true;
+  }
+
+  bool write_in_form(PickleId id) {
+    if (const auto name = carried_name(tree_, id)) {
+      form_(out_, static_cast<std::size_t>(&array_of(*name) - spec_.arrays.data()));
+      return true;
+    }
+    if (tree_[id].kind == PickleKind::persistent)
+      refuse_pickle("an array inside an object", "arrays in dicts and lists");
+    return false;
   }
 
   const FileSpec::Array& array_of(std::string_view name) const {
@@ -194,6 +206,7 @@ class TreeWriter {
   const FileSpec& spec_;
   Pickle tree_;
   PickleWriter out_;
+  ArrayForm form_;
   PickledTree result_;
   std::unordered_map<std::string_view, std::size_t> arrays_;  // by name
   std::unordered_map<std::string, std::size_t> known_;        // the new keys of storages in other values
@@ -215,6 +228,10 @@ TorchType checked_type(const FileSpec::Array& array) {
 
 PickledTree write_tree(const FileSpec& spec) {
   return TreeWriter(spec, parsed(spec)).write();
+}
+
+std::string write_tree(const FileSpec& spec, unsigned protocol, const ArrayForm& form) {
+  return TreeWriter(spec, parsed(spec), protocol, form).write().pickle;
 }
 
 PickledTree write_tensor(const FileSpec::Array& array) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "store/pickle/pickle.hpp"
+#include "store/pickle/pickle_writer.hpp"
 #include "store/store.hpp"
 #include "store/torch/element_types.hpp"
 
@@ -25,6 +27,13 @@ struct PickledTree {
 /// their paths: other tensors are removed from the tree, and missing ones are added. Throws input for arrays that torch
 /// has no type for, and if a list blocks a path.
 PickledTree write_tree(const FileSpec& spec);
+
+/// Adds the node of an array of the specification, by its number, to a pickle.
+using ArrayForm = std::function<void(PickleWriter& out, std::size_t array)>;
+
+/// Writes such a tree by at least this protocol, with arrays in another form than torch's. Throws input if one is
+/// inside an object.
+std::string write_tree(const FileSpec& spec, unsigned protocol, const ArrayForm& form);
 
 /// Writes the pickle of a file that is only this array.
 PickledTree write_tensor(const FileSpec::Array& array);

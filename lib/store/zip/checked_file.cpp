@@ -25,8 +25,8 @@ using Sums = std::vector<std::pair<Interval, std::uint32_t>>;
 Sums sums_in(const PosixFile& file, std::uint64_t file_bytes) {
   Sums sums;
   if (!is_legacy_file(file, file_bytes))
-    for (const ZipEntry& entry : zip_directory(file, {0, file_bytes}))
-      if (entry.crc != 0 && entry.place.size() != 0) sums.emplace_back(entry.place, entry.crc);
+    for (const ZipEntry& entry : zip_directory(file, {0, file_bytes}, Deflated::taken))
+      if (entry.crc != 0 && entry.place.size() != 0 && !entry.inflated_bytes) sums.emplace_back(entry.place, entry.crc);
   return sums;
 }
 
@@ -44,9 +44,9 @@ class ZipFile : public CheckedFile {
 
 class CheckedArchive final : public ZipFile {
  public:
-  CheckedArchive(const std::filesystem::path& path, const FileCatalog& catalog,
+  CheckedArchive(std::unique_ptr<SourceFile> file, const std::filesystem::path& path, const FileCatalog& catalog,
                  std::shared_ptr<CheckedStorages> storages)
-      : ZipFile(path, catalog), storages_(std::move(storages)) {}
+      : ZipFile(std::move(file), path, catalog), storages_(std::move(storages)) {}
 
   void check(std::size_t dataset) override {
     if (extents(dataset).bytes() == 0) return;
@@ -98,9 +98,14 @@ std::unique_ptr<SourceFile> open_items(const std::filesystem::path& path, const 
 }
 
 std::unique_ptr<SourceFile> CheckedFiles::open(const std::filesystem::path& path, const FileCatalog& catalog) {
+  return checked(std::make_unique<OffsetFile>(path, catalog), path, catalog);
+}
+
+std::unique_ptr<SourceFile> CheckedFiles::checked(std::unique_ptr<SourceFile> file, const std::filesystem::path& path,
+                                                  const FileCatalog& catalog) {
   auto storages = storages_of(path, catalog);
-  if (storages->empty()) return std::make_unique<OffsetFile>(path, catalog);
-  return std::make_unique<CheckedArchive>(path, catalog, std::move(storages));
+  if (storages->empty()) return file;
+  return std::make_unique<CheckedArchive>(std::move(file), path, catalog, std::move(storages));
 }
 
 std::shared_ptr<CheckedStorages> CheckedFiles::storages_of(const std::filesystem::path& path,

@@ -30,6 +30,9 @@ class CheckedFiles {
   /// Opens a file of torch.save. Reading throws input, naming tensor and storage, if the bytes differ from those that
   /// were written.
   std::unique_ptr<SourceFile> open(const std::filesystem::path& path, const FileCatalog& catalog);
+  /// Opens it, too; `file` reads it.
+  std::unique_ptr<SourceFile> checked(std::unique_ptr<SourceFile> file, const std::filesystem::path& path,
+                                      const FileCatalog& catalog);
 
  private:
   struct Known {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
@@ -78,6 +79,7 @@ struct Central {
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;  ///< of its own header
   std::uint32_t crc = 0;
+  std::optional<std::uint64_t> inflated_bytes = {};
 };
 
 /// Reads the 64-bit numbers that replace those that do not fit, in this order.
@@ -101,7 +103,7 @@ void widen(std::string_view extra, std::uint64_t& bytes, std::uint64_t& packed, 
 }
 
 /// Removes an entry from the directory and returns it.
-Central take_central(std::string_view& directory) {
+Central take_central(std::string_view& directory, Deflated deflated) {
   if (directory.size() < central_bytes || !directory.starts_with(central_mark))
     refuse_zip("its zip directory", "no entry", "an entry where the one before it ends");
   const std::uint64_t flags = number(directory, 8, 2);
@@ -120,7 +122,9 @@ Central take_central(std::string_view& directory) {
   if (method != 0 && entry.name.find("/code/") != entry.name.npos)
     refuse_zip(std::string(entry.name), "code of TorchScript (torch.jit.save)", "a file of torch.save",
                "load it with torch.jit.load, and save its state_dict() with torch.save");
-  if (method != 0 || packed != entry.bytes)
+  if (method == deflate_method && deflated == Deflated::taken)
+    entry.inflated_bytes = std::exchange(entry.bytes, packed);
+  else if (method != 0 || packed != entry.bytes)
     refuse_zip(std::string(entry.name), "a compressed entry of " + format_bytes(packed), "one stored as it is",
                "load the file with torch, and save it again");
   directory.remove_prefix(whole);
@@ -133,10 +137,10 @@ Central take_central(std::string_view& directory) {
 }
 
 /// Returns the entries of a directory, sorted by place.
-std::vector<Central> entries_by_place(std::string_view directory, std::uint64_t count) {
+std::vector<Central> entries_by_place(std::string_view directory, std::uint64_t count, Deflated deflated) {
   std::vector<Central> entries;
   entries.reserve(count);
-  while (entries.size() < count) entries.push_back(take_central(directory));
+  while (entries.size() < count) entries.push_back(take_central(directory, deflated));
   if (!directory.empty())
     refuse_zip("its zip directory", "more entries than it says", std::to_string(count) + " of them");
   std::sort(entries.begin(), entries.end(), [](const Central& a, const Central& b) { return a.offset < b.offset; });
@@ -154,7 +158,7 @@ Interval header_of(const Central& entry, std::uint64_t end) {
 /// Returns the place of an entry's bytes: after its own header, whose length the directory does not contain.
 Interval place_of(const Central& entry, std::string_view header, std::uint64_t end) {
   if (!header.starts_with(local_mark) || number(header, 26, 2) != entry.name.size() ||
-      header.substr(local_bytes) != entry.name || number(header, 8, 2) != 0)
+      header.substr(local_bytes) != entry.name || (number(header, 8, 2) != 0) != entry.inflated_bytes.has_value())
     refuse_place(entry, "a header of its own that is not as the directory says", end);
   const std::uint64_t data = entry.offset + header.size() + number(header, 28, 2);
   if (data > end || entry.bytes > end - data)
@@ -171,10 +175,10 @@ std::string first_entry(const PosixFile& file, std::uint64_t file_bytes) {
   return file.text(local_bytes, std::min(number(header, 26, 2), file_bytes - local_bytes));
 }
 
-std::vector<ZipEntry> zip_directory(const PosixFile& file, Interval archive) {
+std::vector<ZipEntry> zip_directory(const PosixFile& file, Interval archive, Deflated deflated) {
   const Directory found = find_directory(file, archive);
   const std::string bytes = file.text(archive.lo + found.offset, found.bytes);
-  const std::vector<Central> by_place = entries_by_place(bytes, found.entries);
+  const std::vector<Central> by_place = entries_by_place(bytes, found.entries, deflated);
   std::vector<Interval> headers;  // places in the file
   for (const Central& entry : by_place) {
     const Interval header = header_of(entry, found.offset);
@@ -190,7 +194,8 @@ std::vector<ZipEntry> zip_directory(const PosixFile& file, Interval archive) {
     const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
     const Interval place = place_of(entry, text, found.offset);
     taken = place.hi;
-    entries.push_back({std::string(entry.name), {archive.lo + place.lo, archive.lo + place.hi}, entry.crc});
+    entries.push_back(
+        {std::string(entry.name), {archive.lo + place.lo, archive.lo + place.hi}, entry.crc, entry.inflated_bytes});
     return true;
   });
   std::sort(entries.begin(), entries.end(), [](const ZipEntry& a, const ZipEntry& b) { return a.name < b.name; });

@@ -22,5 +22,6 @@ inline constexpr std::uint64_t in_wide_field =
     0xffffffff;  ///< in place of a 32-bit number: the number is in a field of its own
 inline constexpr std::uint64_t wide_field_id = 1;
 inline constexpr std::uint64_t encrypted_flag = 1;
+inline constexpr std::uint64_t deflate_method = 8;
 
 }  // namespace ckpt::torch

@@ -29,7 +29,6 @@ TEST_CASE("content is told by its marks, whatever the name") {
   CHECK_THAT(of("w.h5", "<?xml version='1.0'?><Error>").what, Contains("XML"));
   CHECK_THAT(of("w.h5", zeros).what, Contains("zeros"));
   CHECK_THAT(of("w.h5", "GGUF\3\0\0\0"s).what, Contains("GGUF"));
-  CHECK_THAT(of("w.bin", "\x93NUMPY\1\0"s).what, Contains("NumPy"));
   CHECK_THAT(of("w.bin",
                 "\xfd"
                 "7zXZ\0\0\4"s)
@@ -46,11 +45,10 @@ TEST_CASE("a zip archive is told by its first entry, a pickle by what it names")
   const auto zip = [](const std::string& entry) {
     return "PK\3\4"s + std::string(22, '\0') + static_cast<char>(entry.size()) + std::string(3, '\0') + entry;
   };
-  CHECK_THAT(of("w.npz", zip("w.npy")).what, Contains(".npz"));
   CHECK_THAT(of("m.keras", zip("metadata.json")).what, Contains("Keras"));
   CHECK_THAT(of("w.zip", zip("a.txt")).what, Contains("zip archive"));
   CHECK(of("w.pt", zip("archive/data.pkl")).what.empty());  // torch's own, cut off: its format tells more
-  CHECK_THAT(of("m.pdparams", "\x80\x04\x95\0\0"s).what, Contains("PaddlePaddle"));
+  CHECK_THAT(of("m.bin", "\x80\x04\x95\0\0paddle"s).what, Contains("PaddlePaddle"));
   CHECK_THAT(of("state.pkl", "\x80\x04\x95 numpy.core.multiarray"s).what, Contains("NumPy"));
   CHECK(of("old.pt", "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"s).what.empty());
 }

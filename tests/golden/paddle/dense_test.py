@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+"""What PaddlePaddle 3.3.1 itself saved (paddle.save in its protocols, and distributed checkpoints of four processes): merged to its truth,
+resharded to 3, 5 and 8 cards and merged again, and written as .pdparams, which a reader of its own reads (paddle_files.py)."""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import paddle_files
+
+HERE = pathlib.Path(__file__).parent
+
+
+def check(is_right, what):
+    if not is_right:
+        sys.exit(f"FAILED: {what}")
+
+
+def truth_of(file):
+    return {name.replace("%", "/"): array for name, array in np.load(file).items()}
+
+
+def flattened(value, name=""):
+    """{path: array} of dicts and lists."""
+    if isinstance(value, paddle_files.Array):
+        return {name or "tensor": paddle_files.numpy_of(value)}
+    if isinstance(value, dict):
+        items = [(key, each) for key, each in value.items() if key != "StructuredToParameterName@@"]
+    elif isinstance(value, (list, tuple)):
+        items = list(enumerate(value))
+    else:
+        return {}
+    return {path: array for key, each in items for path, array in flattened(each, f"{name}/{key}" if name else str(key)).items()}
+
+
+def read(file):
+    file = str(file)
+    return flattened(paddle_files.safetensors(file) if file.endswith(".safetensors") else paddle_files.load(file))
+
+
+def compare(found, expected, what):
+    check(found.keys() == expected.keys(), f"{what}: {sorted(found.keys() ^ expected.keys())} on one side only")
+    for name, array in expected.items():
+        check(found[name].shape == array.shape and found[name].tobytes() == np.ascontiguousarray(array).tobytes(), f"{what}: {name} differs")
+
+
+def run(options, *words):
+    done = subprocess.run([os.path.join(options.bin, words[0]), *map(str, words[1:])], capture_output=True, text=True)
+    check(done.returncode == 0, f"{' '.join(map(str, words))}: {done.stderr}")
+
+
+def case(options, place, source, expected):
+    what = str(source.relative_to(HERE))
+    merged = place / "merged.safetensors"
+    run(options, "ckpt-merge", "-q", source, "-o", merged)
+    compare(read(merged), expected, f"{what} merged")
+    run(options, "ckpt-merge", "-q", source, "-o", place / "merged.pdparams")
+    compare(read(place / "merged.pdparams"), expected, f"{what} as .pdparams")
+    run(options, "ckpt-verify", place / "merged.pdparams")
+    run(options, "ckpt-verify", merged, place / "merged.pdparams")
+    for cards in (3, 5, 8):
+        run(options, "ckpt-reshard", "-q", "--cards", cards, "--format", "paddle", source, "-o", place / str(cards))
+        run(options, "ckpt-merge", "-q", place / str(cards), "-o", place / f"{cards}.safetensors")
+        compare(read(place / f"{cards}.safetensors"), expected, f"{what} on {cards} cards")
+
+
+def dense_cases():
+    for file in sorted((HERE / "dense").rglob("*.pd*")):
+        kind = "truth_opt.npz" if file.suffix == ".pdopt" else "truth_params.npz"
+        truth = file.parent / kind if (file.parent / kind).exists() else file.parent / "truth.npz"
+        expected = truth_of(truth)
+        if file.suffix in (".pdckpt", ".pdtensor"):  # no truth of its own, but that of the reader
+            expected = read(file)
+        yield file, expected
+
+
+def distributed_cases():
+    for truth in sorted((HERE / "distributed").rglob("truth.npz")):
+        yield truth.parent, truth_of(truth)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", required=True)
+    options = parser.parse_args()
+    for source, expected in [*dense_cases(), *distributed_cases()]:
+        with tempfile.TemporaryDirectory() as place:
+            case(options, pathlib.Path(place), source, expected)
+
+
+if __name__ == "__main__":
+    main()
