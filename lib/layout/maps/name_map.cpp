@@ -201,60 +201,76 @@ void read_rules(const Node& node, MapReading& to) {
   for (const Node& item : items) to.map.rules.push_back(read_rule(item, to.map, sizes));
 }
 
-/// The language: each key of a map, in the order in which they are read.
+constexpr const char* text_schema = R"("type": "string", "minLength": 1)";
+const std::string formula_schema =
+    R"("oneOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}])";
+
+std::string object_of(const std::string& schema) {
+  return R"("type": "object", "additionalProperties": {)" + schema + "}";
+}
+
+/// An object with a condition beside keys for the sides.
+std::string conditional(const std::string& condition, const std::string& schema) {
+  return R"("type": "object", "properties": {"when": {)" + condition + R"(}}, "additionalProperties": {)" + schema +
+         "}";
+}
+
+void add_key(ObjectForm<MapReading>& form, const char* name, bool is_required, const char* says,
+             const std::string& schema, void (*read)(const Node&, MapReading&)) {
+  form.add({name, is_required, described(says, schema),
+            [read](const Node& node, const Mesh&, MapReading& to) { read(node, to); },
+            [](const MapReading&, const Mesh&) { return std::string(); }});
+}
+
+/// The keys about names and sizes, in the order in which they are read.
+void add_names(ObjectForm<MapReading>& form) {
+  const std::string texts = parsing::list_schema(text_schema);
+  const std::string tied = conditional(text_schema, object_of(text_schema));
+  add_key(form, "for", false, "The values of config.json's model_type that the map is for.", texts,
+          [](const Node& node, MapReading& to) {
+            for (const Node& item : node.items()) to.map.models.push_back(text_at(item));
+          });
+  add_key(
+      form, "sizes", false,
+      "How long each axis is: a number, a formula of config.json's fields and of other sizes, or a list of which the "
+      "first counts whose fields are there.",
+      object_of(R"("oneOf": [{"type": "integer", "minimum": 1}, {)" + std::string(text_schema) + "}, {" +
+                parsing::list_schema(formula_schema, R"("minItems": 1)") + "}]"),
+      read_sizes);
+  add_key(form, "stack", false,
+          "By side and axis: names whose number may be dimension 0 instead, for example decoder.layers.{l}.",
+          object_of(object_of(text_schema)), read_stack);
+  add_key(form, "states", false, "By side: patterns of {state} and {name} for a tensor's optimizer state.",
+          object_of(texts), [](const Node& node, MapReading& to) { read_patterns(node, to.map, to.map.states, true); });
+  add_key(form, "drop", false, "By side: names that only that side has, and that are no weights.", object_of(texts),
+          [](const Node& node, MapReading& to) { read_patterns(node, to.map, to.map.drop, false); });
+  add_key(form, "tied", false, "By side: second names of tensors, and under \"when\" the condition that they are.",
+          R"("oneOf": [{)" + tied + "}, {" + parsing::list_schema(tied) + "}]", read_tied);
+}
+
+/// The language: each key of a map.
 const ObjectForm<MapReading>& map_form() {
   static const auto form = [] {
     ObjectForm<MapReading> keys;
-    const auto add = [&](const char* name, bool is_required, const char* says, const std::string& schema,
-                         void (*read)(const Node&, MapReading&)) {
-      keys.add({name, is_required, described(says, schema),
-                [read](const Node& node, const Mesh&, MapReading& to) { read(node, to); },
-                [](const MapReading&, const Mesh&) { return std::string(); }});
-    };
-    const std::string text = R"("type": "string", "minLength": 1)";
-    const std::string formula = R"("oneOf": [{"type": "integer", "minimum": 1}, {)" + text + "}]";
-    const auto object_of = [](const std::string& schema) {
-      return R"("type": "object", "additionalProperties": {)" + schema + "}";
-    };
-    const std::string texts = parsing::list_schema(text);
-    const std::string tensors =
-        R"("oneOf": [{)" + text + "}, {" + parsing::list_schema(text, R"("minItems": 1)") + "}]";
-    const std::string tied = R"("type": "object", "properties": {"when": {)" + text +
-                             R"(}}, "additionalProperties": {)" + object_of(text) + "}";
-    add("ckpt_names", true, "The version of the language.", R"("const": 1)", [](const Node& node, MapReading&) {
-      if (node.number() != 1)
-        node.fail("version " + node.describe(), "1, the only one that this program knows", "use a newer program");
-    });
-    add("sides", false, "The two systems whose names the map knows; where they are not said, those of its base.",
-        parsing::list_schema(text, R"("minItems": 2, "maxItems": 2)"), read_sides);
-    add("base", false, "Another map's rules, which come after one's own.", text, read_base);
-    add("for", false, "The values of config.json's model_type that the map is for.", texts,
-        [](const Node& node, MapReading& to) {
-          for (const Node& item : node.items()) to.map.models.push_back(text_at(item));
+    const std::string tensors = R"("oneOf": [{)" + std::string(text_schema) + "}, {" +
+                                parsing::list_schema(text_schema, R"("minItems": 1)") + "}]";
+    add_key(
+        keys, "ckpt_names", true, "The version of the language.", R"("const": 1)", [](const Node& node, MapReading&) {
+          if (node.number() != 1)
+            node.fail("version " + node.describe(), "1, the only one that this program knows", "use a newer program");
         });
-    add("sizes", false,
-        "How long each axis is: a number, a formula of config.json's fields and of other sizes, or a list of which the "
-        "first counts whose fields are there.",
-        object_of(R"("oneOf": [{"type": "integer", "minimum": 1}, {)" + text + "}, {" +
-                  parsing::list_schema(formula, R"("minItems": 1)") + "}]"),
-        read_sizes);
-    add("stack", false,
-        "By side and axis: names whose number may be dimension 0 instead, for example decoder.layers.{l}.",
-        object_of(object_of(text)), read_stack);
-    add("states", false, "By side: patterns of {state} and {name} for a tensor's optimizer state.", object_of(texts),
-        [](const Node& node, MapReading& to) { read_patterns(node, to.map, to.map.states, true); });
-    add("drop", false, "By side: names that only that side has, and that are no weights.", object_of(texts),
-        [](const Node& node, MapReading& to) { read_patterns(node, to.map, to.map.drop, false); });
-    add("tied", false, "By side: second names of tensors, and under \"when\" the condition that they are.",
-        R"("oneOf": [{)" + tied + "}, {" + parsing::list_schema(tied) + "}]", read_tied);
-    add("tensors", true,
+    add_key(keys, "sides", false,
+            "The two systems whose names the map knows; where they are not said, those of its base.",
+            parsing::list_schema(text_schema, R"("minItems": 2, "maxItems": 2)"), read_sides);
+    add_key(keys, "base", false, "Another map's rules, which come after one's own.", text_schema, read_base);
+    add_names(keys);
+    add_key(
+        keys, "tensors", true,
         "Rules. Each lists tensors of both sides that have the same elements: NAME [DIM, DIM]; a DIM is a product of "
         "axes, major first, in which one bracket lists pieces that lie one after another.",
-        parsing::list_schema(R"("type": "object", "properties": {"when": {)" + formula +
-                             R"(}}, "additionalProperties": {)" + tensors + "}"),
-        read_rules);
-    add("$schema", false, "For editors; the programs pass it over.", text,
-        [](const Node& node, MapReading&) { text_at(node); });
+        parsing::list_schema(conditional(formula_schema, tensors)), read_rules);
+    add_key(keys, "$schema", false, "For editors; the programs pass it over.", text_schema,
+            [](const Node& node, MapReading&) { text_at(node); });
     return keys;
   }();
   return form;
