@@ -135,10 +135,6 @@ void resolve_pieces(ReshardSides& sides) {
   sides.index_name = sides.store->index()->name();
 }
 
-bool has_rules(const Layout& layout) {
-  return !layout.parameters.empty() || !layout.buckets.empty() || !layout.indices.empty();
-}
-
 /// A layout's rules for the new names of a job that renames: one for each way of cutting, which lists its names.
 /// Nothing for layouts whose other sections depend on names.
 std::optional<Layout> rules_renamed(const Layout& source, const ReshardSides& sides) {
