@@ -84,6 +84,10 @@ std::string words(const Advice& advice, const std::string& layout) {
       return "if you trust it, allow it with --allow-external " + advice.detail;
     case What::write_data:
       return "write its data, without --virtual";
+    case What::say_unfused:
+      return "give the whole tensors with --expect, or name those that are not fused with --unfused";
+    case What::accept_warnings:
+      return "see what they say, or leave out --strict";
     case What::more_patience:
       return "raise --stall-timeout where it takes longer";
     case What::go_alone:

@@ -1,7 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
-#include <array>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
 
@@ -9,60 +9,11 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/synonyms.hpp"
 
 namespace ckpt::cli {
 
 namespace {
-
-/// A word that other programs use for one of our options.
-struct Synonym {
-  std::string_view word;
-  std::string_view option;
-};
-constexpr std::array<Synonym, 42> synonyms{{
-    {"--exclude", "--drop"},
-    {"--ignore", "--drop"},
-    {"--skip", "--drop"},
-    {"--include", "--only"},
-    {"--filter", "--only"},
-    {"--select", "--only"},
-    {"--params", "--only"},
-    {"--name", "--only"},
-    {"--dtype", "--cast"},
-    {"--precision", "--cast"},
-    {"--torch-dtype", "--cast"},
-    {"--torch_dtype", "--cast"},
-    {"--to-dtype", "--cast"},
-    {"--bf16", "--cast"},
-    {"--fp16", "--cast"},
-    {"--overwrite", "--force"},
-    {"--clobber", "--force"},
-    {"--yes", "--force"},
-    {"-y", "--force"},
-    {"-f", "--force"},
-    {"-j", "--threads"},
-    {"--jobs", "--threads"},
-    {"--workers", "--threads"},
-    {"--num-workers", "--threads"},
-    {"-n", "--cards"},
-    {"--ranks", "--cards"},
-    {"--gpus", "--cards"},
-    {"--num-gpus", "--cards"},
-    {"--world-size", "--cards"},
-    {"--num-shards", "--cards"},
-    {"--max-shard-size", "--shard-size"},
-    {"--max_shard_size", "--shard-size"},
-    {"--outdir", "-o"},
-    {"--out", "-o"},
-    {"--output-dir", "-o"},
-    {"--output_dir", "-o"},
-    {"--destination", "-o"},
-    {"--map", "--rename"},
-    {"--quiet-mode", "--quiet"},
-    {"--continue", "--resume"},
-    {"--restart", "--resume"},
-    {"--dryrun", "--dry-run"},
-}};
 
 /// The option that an unknown word may mean: "did you mean --memory? ", or nothing.
 std::string guess(const std::string& word, const CLI::App& app, const std::vector<OptionText>& options) {
@@ -72,9 +23,8 @@ std::string guess(const std::string& word, const CLI::App& app, const std::vecto
     for (const std::string& name : option.names)
       if (name.starts_with("--")) names.push_back(name);
   const std::string bare = word.substr(0, word.find('='));
-  for (const Synonym& each : synonyms)
-    if (each.word == bare && app.get_option_no_throw(std::string(each.option)) != nullptr)
-      return "did you mean " + std::string(each.option) + "? ";
+  for (const std::string_view option : options_like(bare))
+    if (app.get_option_no_throw(std::string(option)) != nullptr) return "did you mean " + std::string(option) + "? ";
   const auto near = nearest(bare, names, 1);
   if (near.empty() || near[0].compare(0, alike, word, 0, alike) != 0) return "";
   return "did you mean " + near[0] + "? ";
@@ -137,6 +87,17 @@ const std::vector<OptionText>& CommandLine::options() {
   return options_;
 }
 
+void CommandLine::refuse_paths(const std::vector<std::string>& extra) const {
+  const std::size_t paths = positionals_.size() + extra.size();
+  std::error_code error;
+  const bool are_there =
+      std::ranges::all_of(extra, [&](const std::string& each) { return std::filesystem::exists(each, error); });
+  if (are_there && paths > 2)
+    throw Error(Kind::usage, "",
+                {std::to_string(paths) + " paths given (a glob?)", join(positionals_) + " alone",
+                 "give the directory that holds the files"});
+}
+
 std::optional<std::string> CommandLine::parse(const std::vector<std::string>& words) {
   const std::vector<OptionText>& options = this->options();
   try {
@@ -155,6 +116,7 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
   const std::string& word = extra.front();
   if (word.size() > 1 && word[0] == '-')
     throw Error(Kind::usage, word, {"unknown option", "", guess(word, *app_, options) + see_help()});
+  refuse_paths(extra);
   throw Error(Kind::usage, "'" + word + "'", {"one argument too many", "one " + join(positionals_), see_help()});
 }
 

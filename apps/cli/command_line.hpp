@@ -45,6 +45,8 @@ class CommandLine {
   std::string see_help() const { return "see " + manual_.name + " --help"; }
 
  private:
+  /// Throws usage if all words behind the first are paths, too: the shell's glob gave them.
+  void refuse_paths(const std::vector<std::string>& extra) const;
   /// Refuses options that have no value, or more than one.
   [[noreturn]] void refuse_count(const std::vector<std::string>& words) const;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -10,8 +11,11 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "cli/synonyms.hpp"
+#include "report/render.hpp"
 #include "store/paddle/lines.hpp"
 #include "store/stores.hpp"
 
@@ -21,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t least_memory = 1ULL << 20;
 constexpr std::uint64_t most_threads = 4096;
-constexpr std::uint64_t most_stall_seconds = 86'400;
+constexpr double most_stall_seconds = 86'400;
 
 /// A value, and its origin for messages: "--memory", "environment variable CKPT_MEMORY".
 struct Setting {
@@ -70,6 +74,13 @@ ExchangeKind parse_exchange(const Setting& setting) {
                                         {"nccl", ExchangeKind::nccl}});
 }
 
+std::chrono::seconds parse_stall_limit(const Setting& setting) {
+  const double seconds = parse_duration(setting.text, setting.origin);
+  if (seconds < 1 || seconds > most_stall_seconds)
+    throw Error(Kind::usage, setting.origin, {"'" + setting.text + "'", "from 1 s to 24 h", ""});
+  return std::chrono::seconds(static_cast<std::int64_t>(seconds));
+}
+
 Resources resources_from(const Options& options, const Environment& environment) {
   Resources resources;
   if (const auto it = setting("--memory", options.memory, "CKPT_MEMORY", environment); !it.text.empty())
@@ -79,7 +90,7 @@ Resources resources_from(const Options& options, const Environment& environment)
     resources.device_memory_bytes = parse_memory(it);
   if (const auto it = setting("--stall-timeout", options.stall_timeout, "CKPT_STALL_TIMEOUT", environment);
       !it.text.empty())
-    resources.stall_limit = std::chrono::seconds(parse_count(it, most_stall_seconds));
+    resources.stall_limit = parse_stall_limit(it);
   if (const auto it = setting("--threads", options.threads, "CKPT_THREADS", environment); !it.text.empty())
     resources.threads = static_cast<unsigned>(parse_count(it, most_threads));
   if (const auto it = setting("--exchange", options.exchange, "CKPT_EXCHANGE", environment); !it.text.empty())
@@ -98,6 +109,10 @@ NameChoice names_from(const Options& options) {
 std::uint64_t parse_shard_size(const std::string& text) {
   const std::uint64_t bytes = parse_bytes(text, "--shard-size");
   if (bytes == 0) throw Error(Kind::usage, "--shard-size", {"'" + text + "'", "at least 1", ""});
+  constexpr std::uint64_t usual = 1 << 20;
+  if (bytes < usual && text.find_first_not_of("0123456789") == std::string::npos)
+    log::warn("--shard-size {} is {}, so that each parameter gets a file of its own: did you mean {}GB?", text,
+              counted(bytes, "byte"), text);
   return bytes;
 }
 
@@ -107,6 +122,7 @@ CastRule parse_cast(const std::string& text) {
   std::string word = text.substr(0, colon);
   const bool takes_tied = word.ends_with('!');
   if (takes_tied) word.pop_back();
+  word = dtype_word(word);
   const std::string names = colon == std::string::npos ? "*" : text.substr(colon + 1);
   for (const char* dtype : {"f64", "f32", "f16", "bf16"})
     if (word == dtype) return {number_type(dtype).value(), parse_globs("--cast", {names}).front(), takes_tied};
@@ -137,6 +153,26 @@ bool is_of_directories(const std::string& format) {
   const auto& all = formats();
   return std::any_of(all.begin(), all.end(),
                      [&](const Format& each) { return each.name == format && !each.index_name.empty(); });
+}
+
+/// A format by its name, or by an ending that is one format's alone: "pt", ".h5".
+std::string parse_format(const std::string& text) {
+  std::string word = text;
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::vector<std::string> names;
+  for (const Format& format : formats()) {
+    if (!format.is_written) continue;
+    if (format.name == word) return word;
+    names.emplace_back(format.name);
+  }
+  const std::string ending = (word.starts_with('.') ? "" : ".") + word;
+  const Format* const found = format_by_ending(formats(), ending);
+  const bool is_shared =
+      std::ranges::any_of(formats(), [&](const Format& each) { return each.shared_ending == ending; });
+  const bool is_ending = ending.rfind('.') == 0;
+  if (is_ending && found != nullptr && !is_shared && found->index_name.empty()) return std::string(found->name);
+  const std::string remedy = is_shared ? ending + " files are mindspore's, and torch's where Lightning wrote them" : "";
+  throw Error(Kind::usage, "--format", {"'" + text + "'", "one of " + join(names, names.size()), remedy});
 }
 
 /// The files of layouts and the reference, which nothing may overwrite.
@@ -244,18 +280,28 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.output.force = options.force;
   job.output.resume = options.resume;
   job.output.fsync = !options.no_fsync;
+  if (!options.format.empty()) job.format = parse_format(options.format);
   const bool is_merged = program.verb == Verb::merge && options.shard_size.empty() && options.like.empty();
-  job.output.is_single_file = is_merged && !is_of_directories(options.format);
+  job.output.is_single_file = is_merged && !is_of_directories(job.format);
   if (job.output.is_single_file && options.output.ends_with('/'))
     throw Error(Kind::usage, "-o " + shell_word(options.output),
                 {"the name of a directory", "that of the file to write",
                  "give one, for example -o " + shell_word(options.output + "merged.h5")});
+  const Format* const of_file = format_by_ending(formats(), options.output);
+  if (!job.output.is_single_file && of_file != nullptr && of_file->index_name.empty())
+    throw Error(Kind::usage, "-o " + shell_word(options.output),
+                {"the name of a file (" + std::string(of_file->name) + ")",
+                 "that of a directory, for several files are to be written",
+                 "give one, for example -o " + shell_word(options.output.substr(0, options.output.rfind('.')))});
   if (is_merged) job.target.layout = single_card();
   if (!options.shard_size.empty()) job.target.file_bytes = parse_shard_size(options.shard_size);
   job.target.is_like_expected = !options.like.empty();
   if (job.target.is_like_expected) job.target.file_bytes = ~std::uint64_t{0};
   if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
+  if (!options.uneven.empty())
+    job.target.uneven =
+        choose<Uneven>({options.uneven, "--uneven"}, {{"ceil", Uneven::ceil}, {"balanced", Uneven::balanced}});
   job.spared_files = files_read(options);
   job.names = names_from(options);
   job.map = parse_map(options.names, options.sizes);
@@ -272,12 +318,6 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (!options.verify.empty())
     job.verify = choose<Verify>({options.verify, "--verify"},
                                 {{"none", Verify::none}, {"written", Verify::written}, {"reread", Verify::reread}});
-  if (!options.format.empty()) {
-    std::vector<std::pair<std::string, std::string>> names;
-    for (const Format& format : formats())
-      if (format.is_written) names.emplace_back(format.name, format.name);
-    job.format = choose<std::string>({options.format, "--format"}, names);
-  }
   job.has_checksums = options.crc;
   if (!options.digits.empty())
     job.text_digits = choose<int>({options.digits, "--digits"}, {{"6", paddle_digits}, {"9", exact_digits}});
@@ -289,6 +329,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (!options.leaves.empty())
     job.keeps_trees = choose<bool>({options.leaves, "--leaves"}, {{"json", false}, {"tree", true}});
   job.dry_run = options.dry_run;
+  job.is_strict = options.strict;
   job.resources = resources_from(options, environment);
   return job;
 }

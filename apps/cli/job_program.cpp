@@ -43,7 +43,12 @@ void render(const Program& program, const Options& options, const Setup& setup, 
   }
   if (!options.report.empty())
     write_report(setup, job, report_json({program.manual.report_name(), job, log::warnings()}, report, peak_bytes));
-  if (!options.dry_run) log::info((job.is_view ? view_summary : summary)(job.output.name(), report));
+  if (options.dry_run) return;
+  if (report.is_standing)
+    return log::info("{} stands already, and holds what this job writes: nothing is left to do", job.output.name());
+  std::string last = (job.is_view ? view_summary : summary)(job.output.name(), report);
+  if (const std::size_t count = log::warnings().size(); count != 0) last += ", with " + counted(count, "warning");
+  log::info(last);
 }
 
 Report run_shown(const Options& options, const Setup& setup, Communicator& processes) {

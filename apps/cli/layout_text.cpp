@@ -8,9 +8,12 @@
 #include <memory>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/text.hpp"
+#include "layout/language/parse_json.hpp"
 #include "layout/strategies/strategy.hpp"
 #include "store/stores.hpp"
 
@@ -110,6 +113,11 @@ std::optional<std::size_t> stored_rank(const std::filesystem::path& path, const 
 }  // namespace
 
 Layout read_layout(const std::string& file, const std::filesystem::path& checkpoint, Communicator& processes) {
+  return read_layout_of_files(file, checkpoint, processes).layout;
+}
+
+LayoutOfFiles read_layout_of_files(const std::string& file, const std::filesystem::path& checkpoint,
+                                   Communicator& processes) {
   const std::string origin = file == "-" ? "standard input" : file;
   LayoutText text;
   agree(processes, [&] {
@@ -120,10 +128,13 @@ Layout read_layout(const std::string& file, const std::filesystem::path& checkpo
     });
   });
   text.json = processes.broadcast(text.json, 0);
-  Layout layout;
-  agree(processes, [&] { layout = parse_layout(text.json, origin); });
-  layout.is_plan = processes.maximum(text.is_strategy ? 1 : 0) != 0;
-  return layout;
+  LayoutOfFiles read;
+  agree(processes, [&] {
+    read.layout = parse_layout(text.json, origin);
+    read.names_files = parsing::parse_json(text.json, origin).contains("files");
+  });
+  read.layout.is_plan = processes.maximum(text.is_strategy ? 1 : 0) != 0;
+  return read;
 }
 
 }  // namespace ckpt::cli

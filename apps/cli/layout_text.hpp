@@ -14,4 +14,12 @@ namespace ckpt::cli {
 /// and a file may exist only on its node. Collective; throws layout, the same on every process.
 Layout read_layout(const std::string& file, const std::filesystem::path& checkpoint, Communicator& processes);
 
+/// As read_layout, and whether the text names the cards' files.
+struct LayoutOfFiles {
+  Layout layout;
+  bool names_files = false;
+};
+LayoutOfFiles read_layout_of_files(const std::string& file, const std::filesystem::path& checkpoint,
+                                   Communicator& processes);
+
 }  // namespace ckpt::cli

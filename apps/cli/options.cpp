@@ -12,6 +12,15 @@ namespace ckpt::cli {
 
 namespace {
 
+void declare_elsewhere(CommandLine& line, const std::string& rules, Options& to) {
+  line.value("--to-mesh", to.to_mesh, "AXIS=N,...",
+             rules + " on another mesh, instead of --to; for example dp=7,tp=8; axes not named keep their size");
+  line.value("--cards", to.cards, "N", rules + " on N cards, instead of --to; for a mesh of one axis");
+  line.value("--uneven", to.uneven, "ceil|balanced",
+             "with --to-mesh or --cards: how rules cut what does not divide, where they do not say it: all pieces "
+             "but the last ones of one size, or sizes that differ by one at most");
+}
+
 void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   line.group("Layouts (a file, MindSpore's strategy or a directory of them, or - for standard input)");
   const std::string carried = "; may be left out where the checkpoint carries it, or says itself how it is cut";
@@ -26,6 +35,7 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   }
   if (verb == Verb::split) {
     line.value("--to", to.target_layout, "B.json", "layout of the output");
+    declare_elsewhere(line, "the rules by which SRC was merged, which it keeps,", to);
     line.value("--layout", to.only_layout, "A.json",
                "layout of SRC where it is no single file" + carried +
                    ". Without --to it is that of the output, as before there was --to");
@@ -34,9 +44,7 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   }
   line.value("--layout,(--from)", to.source_layout, "A.json", "layout of SRC" + carried);
   line.value("--to", to.target_layout, "B.json", "layout of the output");
-  line.value("--to-mesh", to.to_mesh, "AXIS=N,...",
-             "SRC's own rules on another mesh, instead of --to; for example dp=7,tp=8; axes not named keep their size");
-  line.value("--cards", to.cards, "N", "SRC's own rules on N cards, instead of --to; for a mesh of one axis");
+  declare_elsewhere(line, "SRC's own rules", to);
 }
 
 void declare_names(CommandLine& line, Verb verb, Options& to) {
@@ -115,7 +123,7 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   }
   line.value("--format", to.format, names,
              "the format of the output's files; default: as the ending of their names tells (" + endings +
-                 "), else HDF5" + about);
+                 "), else that of the source" + about);
   if (verb == Verb::merge)
     line.value(
         "--shard-size", to.shard_size, "SIZE",
@@ -137,12 +145,14 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
             "costs reading the output once");
   line.flag("--force", to.force, "replace an output that exists, and what a killed run left");
   line.flag("--resume", to.resume,
-            "go on with the .partial output that a run of the same job left; data that is there is checked first");
+            "go on with the .partial output that a run of the same job left; data that is there is checked first. An "
+            "output that this very job has completed is compared with SRC, and left as it is (status 0)");
   line.flag("--no-fsync", to.no_fsync, "don't wait for the disk before publishing");
   line.flag(
       "--dry-run", to.dry_run,
       "resolve, check and plan, print what would be done as a table, write nothing (-o may be left out); with -v, what "
       "each rule decides");
+  line.flag("--strict", to.strict, "a warning ends the job (status 1) before anything is published");
   line.value(
       "--report", to.report, "FILE",
       "write the run's facts as JSON, or why it failed (-: to standard output, where it stands in for the table of "
@@ -169,7 +179,8 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
   line.value(
       "--wait-for", to.wait_for, "FILE[:DAY/PASS]",
       "start when FILE exists: the done-file of whoever writes SRC; or when it has a line for this day and pass");
-  line.value("--wait-timeout", to.wait_timeout, "S", "give up after S seconds; default: wait for ever");
+  line.value("--wait-timeout", to.wait_timeout, "TIME",
+             "give up after this time (90, 90s, 15m, 1h, 01:00:00), with status 75; default: wait for ever");
 }
 
 void declare_exchange(CommandLine& line, Options& to) {
@@ -182,8 +193,8 @@ void declare_exchange(CommandLine& line, Options& to) {
   line.value("--device-memory", to.device_memory, "SIZE",
              "with nccl: staging memory of each process on its GPU, at most; default: 2GiB; environment variable: "
              "CKPT_DEVICE_MEMORY");
-  line.value("--stall-timeout", to.stall_timeout, "S",
-             "with nccl: give up when the GPUs make no progress for S seconds; default: 120; environment variable: "
+  line.value("--stall-timeout", to.stall_timeout, "TIME",
+             "with nccl: give up when the GPUs make no progress for this long; default: 120s; environment variable: "
              "CKPT_STALL_TIMEOUT");
 }
 
@@ -256,11 +267,6 @@ void place_layout_of_split(Options& options) {
 
 void check_targets(const Program& program, const CommandLine& line, const Options& options) {
   if (program.verb == Verb::merge || program.verb == Verb::verify) return;
-  if (program.verb == Verb::split) {
-    if (options.target_layout.empty())
-      throw Error(Kind::usage, "--to B.json", {"missing", "the layout of the output", line.see_help()});
-    return;
-  }
   const auto given = [](const std::string& value) { return value.empty() ? 0 : 1; };
   const int count = given(options.target_layout) + given(options.to_mesh) + given(options.cards);
   const std::string expected = "one of --to, --to-mesh and --cards";
@@ -323,9 +329,15 @@ void check_like(const Options& options) {
     contradiction("--like with --format " + options.format, "safetensors, which is what it writes");
 }
 
+void check_uneven(const Options& options) {
+  if (!options.uneven.empty() && options.to_mesh.empty() && options.cards.empty())
+    contradiction("--uneven without --to-mesh or --cards", "one of them, or \"uneven\" in the layout of --to");
+}
+
 void check(const Program& program, const CommandLine& line, const Options& options) {
   const bool is_verify = program.verb == Verb::verify;
   check_model(options);
+  check_uneven(options);
   if (options.source.empty() && options.model.empty())
     throw Error(Kind::usage, is_verify ? "A" : "SRC", {"missing", "a checkpoint's path", line.see_help()});
   check_targets(program, line, options);

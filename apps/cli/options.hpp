@@ -26,6 +26,7 @@ struct Options {
   std::string only_layout;    ///< split's --layout as it was written
   std::string to_mesh;
   std::string cards;
+  std::string uneven;
   std::vector<std::string> only;
   std::vector<std::string> drop;
   std::vector<std::string> rename;
@@ -56,6 +57,7 @@ struct Options {
   bool crc = false;
   std::string digits;
   bool dry_run = false;
+  bool strict = false;
   bool force = false;
   bool resume = false;
   bool no_fsync = false;

@@ -116,6 +116,8 @@ int run_body(const std::string& program, Communicator& processes, const std::fun
 }  // namespace
 
 int exit_status(const Error& error, int failure) {
+  constexpr int may_pass = 75;  // EX_TEMPFAIL of sysexits.h
+  if (error.may_pass()) return may_pass;
   switch (error.kind()) {
     case Kind::usage:
     case Kind::layout:

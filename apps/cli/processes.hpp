@@ -15,7 +15,7 @@
 
 namespace ckpt::cli {
 
-/// 2 for the command line and layouts, 128 plus its number for a signal, `failure` for the rest.
+/// 2 for the command line and layouts, 128 plus its number for a signal, 75 for what may pass, `failure` for the rest.
 int exit_status(const Error& error, int failure = 1);
 
 /// Whether the user wants this process not to join the job in whose environment it was started: --alone, or

@@ -148,8 +148,11 @@ int run_words(const Program& program, const Options& options, Fd standard_output
   try {
     const auto [source, target] = layouts_of(setup.job);
     if (!options.source_layout.empty()) *source = read_layout(options.source_layout, options.source, processes);
-    if (!options.target_layout.empty() && target != nullptr)
-      *target = read_layout(options.target_layout, options.source, processes);
+    if (!options.target_layout.empty() && target != nullptr) {
+      LayoutOfFiles read = read_layout_of_files(options.target_layout, options.source, processes);
+      *target = std::move(read.layout);
+      if (auto* const job = std::get_if<ReshardJob>(&setup.job)) job->target.names_files = read.names_files;
+    }
     if (!options.wait_for.empty()) wait_for(parse_awaited(options.wait_for), wait_timeout, processes);
     if (!options.model.empty()) take_latest(options, setup, processes);
     read_delta_layouts(options, setup.job, processes);

@@ -4,11 +4,12 @@
 #include <time.h>  // NOLINT(modernize-deprecated-headers): nanosleep
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
 #include "cli/model_choice.hpp"
 
 namespace ckpt::cli {
@@ -19,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Seconds first_pause{0.01};
 constexpr Seconds longest_pause{1.0};
-constexpr double longest_timeout_s = 1e9;
+constexpr Seconds between_notes{60.0};
 
 bool is_there(const std::filesystem::path& file) {
   std::error_code error;
@@ -42,12 +43,7 @@ void sleep_for(Seconds pause) {
 }  // namespace
 
 Seconds parse_wait_timeout(const std::string& text) {
-  double seconds = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, seconds);
-  if (status != std::errc{} || rest != end || !(seconds >= 0 && seconds <= longest_timeout_s))
-    throw Error(Kind::usage, "--wait-timeout", {"'" + text + "'", "a number of seconds", ""});
-  return Seconds(seconds);
+  return Seconds(parse_duration(text, "--wait-timeout"));
 }
 
 WaitTarget parse_awaited(const std::string& text) {
@@ -60,6 +56,9 @@ WaitTarget parse_awaited(const std::string& text) {
 
 void wait_for(const WaitTarget& awaited, std::optional<Seconds> timeout, Communicator& processes) {
   const auto start = Clock::now();
+  auto next_note = start;
+  const std::string what = (awaited.line ? "the line of " + awaited.line->name() + " in " : "") + awaited.file.string();
+  const std::string limit = timeout ? fmt::format(", for {:g} s at most", timeout->count()) : "";
   for (Seconds pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
     bool found = false;
     Seconds left = longest_pause;
@@ -67,12 +66,17 @@ void wait_for(const WaitTarget& awaited, std::optional<Seconds> timeout, Communi
       check_interrupt();
       if (processes.rank() != 0) return;
       found = has_arrived(awaited);
+      if (!found && Clock::now() >= next_note) {
+        log::info("waiting for {}, since {:.0f} s{}", what, Seconds(Clock::now() - start).count(), limit);
+        next_note += std::chrono::duration_cast<Clock::duration>(between_notes);
+      }
       if (timeout) left = *timeout - Seconds(Clock::now() - start);
       if (!found && left.count() <= 0)
         throw Error(Kind::io, awaited.file.string(),
-                    {fmt::format("{}not there after {} s",
+                    {fmt::format("{}not there after {:g} s",
                                  awaited.line ? "the line of " + awaited.line->name() + " is " : "", timeout->count()),
-                     "", "is the job that writes it still running?"});
+                     "", "is the job that writes it still running?"})
+            .passing();
     });
     if (processes.maximum(found ? 1 : 0) != 0) return;
     // The other processes' `left` is unbounded, so they may sleep longer than process 0, by less than one pause.

@@ -101,7 +101,8 @@ bool may_be_bucket(const drafting::Open* open) {
 
 std::string open_line(const drafting::Open& why, std::vector<std::string> names) {
   std::sort(names.begin(), names.end(), natural_less);
-  std::string line = "open: " + join(describe_groups(group_names(names)), 4) + ": " + why.found;
+  const std::vector<std::string> groups = describe_groups(group_names(names));
+  std::string line = "open: " + join(groups, groups.size()) + ": " + why.found;
   if (!why.candidates.empty()) line += "; candidates: " + join(why.candidates, why.candidates.size());
   line += "; needed: " + why.needed;
   if (const std::string how = words(why.advice); !how.empty()) line += " (" + how + ")";
@@ -109,7 +110,7 @@ std::string open_line(const drafting::Open& why, std::vector<std::string> names)
 }
 
 /// One line for all names that are open for the same reason, and one for all that the same entry of `indices` may
-/// count.
+/// count. Names that are usually fused come first.
 std::vector<std::string> open_lines(const drafting::OpenNames& open) {
   std::map<drafting::Open, std::vector<std::string>> by_reason;
   for (const auto& [name, why] : open) by_reason[why].push_back(name);
@@ -120,9 +121,11 @@ std::vector<std::string> open_lines(const drafting::OpenNames& open) {
   std::erase_if(by_cause, [](const auto& cause) {
     return cause.second.size() == 1 || std::all_of(cause.second.begin(), cause.second.end(), may_be_bucket);
   });
+  std::vector<std::string> fused_lines;
   std::vector<std::string> lines;
   for (const auto& [why, names] : by_reason)
-    if (!by_cause.contains(missing_indices(why))) lines.push_back(open_line(why, names));
+    if (!by_cause.contains(missing_indices(why)))
+      (why.is_usually_fused ? fused_lines : lines).push_back(open_line(why, names));
   for (const auto& [cause, reasons] : by_cause) {
     drafting::Open common{"pieces of which nothing tells whether cards that hold others hold other parameters",
                           {cause, "else a rule for each"},
@@ -133,7 +136,8 @@ std::vector<std::string> open_lines(const drafting::OpenNames& open) {
       names.insert(names.end(), by_reason.at(*why).begin(), by_reason.at(*why).end());
     lines.push_back(open_line(common, std::move(names)));
   }
-  std::sort(lines.begin(), lines.end(), natural_less);
+  for (auto* each : {&lines, &fused_lines}) std::sort(each->begin(), each->end(), natural_less);
+  lines.insert(lines.begin(), fused_lines.begin(), fused_lines.end());
   return lines;
 }
 
@@ -161,6 +165,15 @@ Mesh parse_axes(const std::string& text) {
   return mesh;
 }
 
+/// Values that are as far apart as unrelated ones prove nothing.
+Tolerance parse_draft_tolerance(const std::string& text) {
+  constexpr double most = 0.5;
+  const Tolerance tolerance = parse_tolerance(text);
+  if (tolerance.relative > most)
+    throw Error(Kind::usage, "--tolerance", {"'" + text + "'", "at most 0.5", "unrelated values differ by 1 to 1.5"});
+  return tolerance;
+}
+
 /// Whether the checkpoint describes its own sharding, so that it needs no layout. Plain files may say too little.
 bool says_how_it_is_cut(const std::filesystem::path& path, SourceStore& store) {
   const auto found = SelfDescribed::find(path);
@@ -186,6 +199,8 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
                   {"it says itself how it is cut", "a checkpoint that does not",
                    "it needs no layout: give the directory alone; ckpt-inspect --as-layout prints what it says"});
     expectation = parse_expectation(options.expectation);
+    job.unfused = parse_globs("--unfused", options.unfused);
+    if (!options.tolerance.empty()) job.tolerance = parse_draft_tolerance(options.tolerance);
     if (expectation) job.may_be_missing = expectation->allowances.missing;
   });
   job.files = find_files(options.path, stores.reading(), processes);

@@ -14,6 +14,8 @@ struct DraftOptions {
   std::string path;
   std::string mesh;  ///< as written; may be empty
   ExpectOptions expectation;
+  std::string tolerance;             ///< as written; may be empty
+  std::vector<std::string> unfused;  ///< globs
   std::vector<std::string> allow_external;
   std::vector<std::string> number_types;
 };

@@ -23,6 +23,7 @@
 #include "inspect/picture.hpp"
 #include "inspect/render.hpp"
 #include "jobs/name_maps.hpp"
+#include "layout/names/better_pattern.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
 #include "store/stores.hpp"
@@ -88,7 +89,7 @@ void keep_chosen(Entries& entries, const Choice& choice) {
   if (!choice.drop.empty())
     throw Error(Kind::input, "--only '" + text + "'", {"leaves no parameter beside --drop", "", ""});
   throw Error(Kind::input, "--only '" + text + "'",
-              {"matches no parameter", "", "the nearest names are " + join(nearest(text, names))});
+              {"matches no parameter", "", better_pattern(choice.only[0], names)});
 }
 
 void keep_requested(Inspection& inspection, const Choice& choice) {
@@ -218,6 +219,17 @@ void declare_mesh(CommandLine& line, const std::string& when, std::string& to) {
                  "as equal bytes tell");
 }
 
+void declare_evidence(CommandLine& line, const std::string& when, InspectOptions& options) {
+  line.repeated("--unfused", options.unfused, "GLOB",
+                when +
+                    "no dimension of the parameters whose names match is fused (QKV, gate and up), so that their "
+                    "shapes alone decide; may be repeated");
+  line.value("--tolerance", options.tolerance, "REL[,ABS]",
+             when +
+                 "the tensors of --expect are of another step of the same training; of each parameter the root mean "
+                 "square of the differences is at most REL of that of the values, or ABS");
+}
+
 void declare_shown(CommandLine& line, InspectOptions& options) {
   line.group("What to show");
   line.value("--layout,(--from)", options.layout, "A.json",
@@ -237,6 +249,7 @@ void declare_shown(CommandLine& line, InspectOptions& options) {
             "a layout of PATH on standard output, as far as names, shapes and bytes prove it; what they leave open is "
             "listed on standard error (exit status 1)");
   declare_mesh(line, "with --draft: ", options.mesh);
+  declare_evidence(line, "with --draft: ", options);
   line.value(
       "--as-layout", options.as_layout, "WHAT",
       "instead of tables, a layout as JSON: that of a strategy file of MindSpore, or of a directory with one for "
@@ -254,6 +267,7 @@ void declare_inspect_options(CommandLine& line, bool is_draft, InspectOptions& o
   if (is_draft) {
     line.group("Draft");
     declare_mesh(line, "", options.mesh);
+    declare_evidence(line, "", options);
   } else {
     declare_shown(line, options);
   }
@@ -283,6 +297,11 @@ void check(const CommandLine& line, const InspectOptions& options) {
         {"given with --layout, --only, --drop, --json or --picture", "--mesh and --expect beside it at most", ""});
   if (!options.draft && !options.mesh.empty())
     throw Error(Kind::usage, "--mesh", {"given without --draft", "what a layout is drafted on", ""});
+  if (!options.draft && !options.unfused.empty())
+    throw Error(Kind::usage, "--unfused", {"given without --draft", "what a layout is drafted of", ""});
+  if (!options.tolerance.empty() && (!options.draft || options.expectation.reference.empty()))
+    throw Error(Kind::usage, "--tolerance",
+                {"given without --draft and --expect", "a draft, and the tensors of another step", ""});
 }
 
 }  // namespace
@@ -328,6 +347,8 @@ int run_inspect_program(const Manual& manual, const std::vector<std::string>& wo
       return run_draft({.path = options.path,
                         .mesh = options.mesh,
                         .expectation = options.expectation,
+                        .tolerance = options.tolerance,
+                        .unfused = options.unfused,
                         .allow_external = options.allow_external,
                         .number_types = options.number_types},
                        processes);

@@ -20,6 +20,8 @@ struct InspectOptions {
   bool json = false;
   bool draft = false;
   std::string mesh;
+  std::string tolerance;
+  std::vector<std::string> unfused;
   ExpectOptions expectation;
   std::vector<std::string> allow_external;
   std::vector<std::string> number_types;

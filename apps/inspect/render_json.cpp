@@ -25,10 +25,8 @@ Json ids_json(const CardIds& ids) {
 void add_files(Json& json, const Survey& survey, const std::vector<std::size_t>& groups) {
   const WhichFiles which = survey.which(groups);
   json["cards"] = which.names.size();
-  if (which.cards)
-    json["card_ids"] = ids_json(*which.cards);
-  else
-    json["files"] = which.names;
+  json["card_ids"] = which.cards ? ids_json(*which.cards) : Json::array();
+  json["files"] = which.cards ? Json::array() : Json(which.names);
 }
 
 Json attributes_json(const Survey& survey, const std::vector<AttributeForm>& forms) {
@@ -55,9 +53,16 @@ Json stored_json(const Survey& survey, const StoredParameter& parameter) {
     forms.push_back({{"dtype", form.dtype}, {"shape", numbers(form.shape)}});
     add_files(forms.back(), survey, form.groups);
   }
+  // The keys are those of logical_json: what only a layout says is null.
   return {{"name", parameter.name},
+          {"dtype", parameter.forms.size() == 1 ? Json(parameter.forms.front().dtype) : Json()},
+          {"shape", nullptr},
           {"bytes", parameter.bytes},
+          {"copies", nullptr},
+          {"rule", nullptr},
+          {"stored_name", parameter.name},
           {"stored", forms},
+          {"boxes", nullptr},
           {"attributes", attributes_json(survey, parameter.attributes)}};
 }
 
@@ -82,8 +87,11 @@ Json boxes_json(const Placement& placement, ParameterId parameter) {
 Json logical_json(const LogicalParameter& parameter) {
   Json stored = Json::array();
   for (const auto& form : parameter.stored)
-    stored.push_back(
-        {{"shape", numbers(form.shape)}, {"cards", form.cards.count()}, {"card_ids", ids_json(form.cards)}});
+    stored.push_back({{"dtype", parameter.dtype},
+                      {"shape", numbers(form.shape)},
+                      {"cards", form.cards.count()},
+                      {"card_ids", ids_json(form.cards)},
+                      {"files", Json::array()}});
   return {{"name", parameter.name},
           {"dtype", parameter.dtype},
           {"shape", numbers(parameter.shape)},
@@ -91,7 +99,8 @@ Json logical_json(const LogicalParameter& parameter) {
           {"copies", parameter.copies},
           {"rule", parameter.rule},
           {"stored_name", parameter.stored_name},
-          {"stored", stored}};
+          {"stored", stored},
+          {"boxes", nullptr}};
 }
 
 /// Attributes by the stored name of their dataset.
@@ -146,17 +155,18 @@ std::string parameters_text(const Inspection& inspection) {
 std::string inspection_json(const Inspection& inspection) {
   Json json{{"path", inspection.path},
             {"files", inspection.survey.files.size()},
-            {"file_bytes", inspection.survey.file_bytes}};
+            {"file_bytes", inspection.survey.file_bytes},
+            {"cards", nullptr},
+            {"layout", nullptr}};
   if (inspection.placement) {
     json["cards"] = inspection.placement->mesh().size();
     json["layout"] = inspection.placement->layout().origin;
   }
-  if (!inspection.survey.shown.empty()) json["virtual"] = shown_json(inspection.survey);
+  json["virtual"] = shown_json(inspection.survey);
   json["attributes"] = attributes_json(inspection.survey, inspection.survey.attributes);
   json["values"] = leaves_json(inspection.survey);
   std::string text = "{" + members_text(std::move(json)) + ",\n  \"parameters\": " + parameters_text(inspection);
-  if (!inspection.tables.empty()) text += "," + members_text({{"tables", tables_json(inspection.tables)}});
-  return text + "\n}\n";
+  return text + "," + members_text({{"tables", tables_json(inspection.tables)}}) + "\n}\n";
 }
 
 }  // namespace ckpt::cli

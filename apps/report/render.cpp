@@ -84,6 +84,9 @@ Lines dry_run_table(const Report& report) {
       {"busiest process", fmt::format("{}: {}", report.busiest_process, exact_bytes(report.busiest_process_bytes))},
       {"staging memory", exact_bytes(report.staging_bytes) + " in each process"},
       {"peak memory", exact_bytes(report.peak_bytes) + " in each process, about"}};
+  if (report.free_bytes)
+    rows.emplace_back("free space", exact_bytes(*report.free_bytes) +
+                                        (*report.free_bytes < report.bytes_to_write ? ", which is too little" : ""));
   const auto count = [&](bool unread) {
     return std::count_if(report.tables.begin(), report.tables.end(),
                          [&](const auto& table) { return table.has_unread_keys == unread && !table.is_text; });

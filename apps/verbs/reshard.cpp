@@ -17,7 +17,8 @@ Command reshard_command() {
          "mpirun -n 8 ckpt reshard --layout train64.json --to-mesh dp=7,tp=8 --memory 2GiB step_1000 -o step_1000_56"},
         {"What DeepSpeed's ZeRO saved on 64 ranks, for a job of 48:",
          "ckpt reshard --cards 48 run/global_step1000 -o run48"}},
-       "0 done, 1 the job failed and nothing was published, 2 the command line or a layout is wrong.",
+       "0 done, 1 the job failed and nothing was published, 2 the command line or a layout is wrong, or a path is not "
+       "there, 75 the job failed and may succeed if it is tried again (full disk, lost process, timeout).",
        {"--layout", "--to", "--to-mesh", "--cards", "-o", "--only", "--drop", "--cast", "--format", "--force",
         "--resume", "--dry-run", "--memory", "--report"}},
       [](const Manual& manual) {

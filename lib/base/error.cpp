@@ -1,5 +1,8 @@
 #include "base/error.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -10,7 +13,7 @@ Error::Error(Kind kind, std::string_view object, Text text) : kind_(kind), objec
 }
 
 Error::Error(Parts parts) {
-  std::tie(kind_, object_, text_, file_, parameter_, next_advice_) = std::move(parts);
+  std::tie(kind_, object_, text_, file_, parameter_, next_advice_, may_pass_) = std::move(parts);
   build();
 }
 
@@ -52,6 +55,11 @@ Error& Error::of_kind(Kind kind) {
   return *this;
 }
 
+Error& Error::passing() {
+  may_pass_ = true;
+  return *this;
+}
+
 Error& Error::in_file(std::string_view file) {
   if (file_.empty()) file_ = file;
   return *this;
@@ -67,6 +75,8 @@ Error system_error(std::string_view path, std::string_view action, int errno_val
   Error error(Kind::io, path,
               {std::string(action) + ": " + std::strerror(errno_value), "", std::string(remedy), std::move(advice)});
   error.in_file(path);
+  constexpr std::array may_pass{ENOSPC, EDQUOT, ESTALE, ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ECONNRESET, ENOTCONN};
+  if (std::ranges::find(may_pass, errno_value) != may_pass.end()) error.passing();
   return error;
 }
 

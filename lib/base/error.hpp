@@ -9,8 +9,8 @@
 
 namespace ckpt {
 
-/// The kind of an error. It determines a program's exit status: 2 for usage and layout, 128 + n for signal n, 1 for the
-/// rest.
+/// The kind of an error. It determines a program's exit status: 2 for usage and layout, 128 + n for signal n, 75 for
+/// peer and for any other error that may pass, 1 for the rest.
 enum class Kind {
   usage,        ///< what the job was asked to do
   layout,       ///< a layout, in itself or for the tensors that it should hold
@@ -40,8 +40,8 @@ class Error : public std::exception {
   Error(Kind kind, std::string_view object, Text text);
 
   /// All parts, for another process (base/wire.hpp).
-  using Parts = std::tuple<Kind, std::string, Text, std::string, std::string, Advice>;
-  Parts to_wire() const { return {kind_, object_, text_, file_, parameter_, next_advice_}; }
+  using Parts = std::tuple<Kind, std::string, Text, std::string, std::string, Advice, bool>;
+  Parts to_wire() const { return {kind_, object_, text_, file_, parameter_, next_advice_, may_pass_}; }
   explicit Error(Parts parts);
 
   Kind kind() const noexcept { return kind_; }
@@ -50,6 +50,8 @@ class Error : public std::exception {
   /// Return the file and the logical parameter concerned; empty if there is none, or it is not known.
   const std::string& file() const noexcept { return file_; }
   const std::string& parameter() const noexcept { return parameter_; }
+  /// Returns whether the job may succeed if it is tried again as it is.
+  bool may_pass() const noexcept { return may_pass_ || kind_ == Kind::peer; }
   /// Returns what to do after the text's advice has been followed; none, or a second one.
   const Advice& next_advice() const noexcept { return next_advice_; }
   /// Returns everything except the advice.
@@ -60,6 +62,8 @@ class Error : public std::exception {
   /// Appends a remedy: what() + "; " + remedy. If there is an advice already, the new one comes after it.
   Error& advise(std::string_view remedy, Advice advice = {});
   Error& of_kind(Kind kind);
+  /// Marks an error whose cause may be gone when the job is tried again: a full disk, a file that is not there yet.
+  Error& passing();
   Error& in_file(std::string_view file);            ///< unless a file is known already
   Error& of_parameter(std::string_view parameter);  ///< unless a parameter is known already
 
@@ -67,6 +71,7 @@ class Error : public std::exception {
   void build();
 
   Kind kind_;
+  bool may_pass_ = false;
   std::string object_;
   Text text_;
   std::string file_;

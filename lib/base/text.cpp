@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
@@ -83,6 +85,54 @@ std::uint64_t parse_bytes(std::string_view text, std::string_view what) {
   if (status != std::errc{} || unit == units.end() || !(number >= 0) || number * double(unit->bytes) >= 0x1p63)
     throw Error(Kind::usage, what, {"'" + std::string(text) + "' is not a size", "", "write for example 512MiB or 4G"});
   return static_cast<std::uint64_t>(std::llround(number * double(unit->bytes)));
+}
+
+namespace {
+
+/// A number without a sign, to the end of the text; nothing for any other text.
+std::optional<double> plain_number(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, number);
+  const bool is_plain = !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0;
+  return is_plain && status == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
+}
+
+/// "1-02:03:04", "02:03:04", "03:04"; nothing for any other text.
+std::optional<double> clock_time(std::string_view text) {
+  double days = 0;
+  if (const std::size_t dash = text.find('-'); dash != std::string_view::npos) {
+    const auto found = plain_number(text.substr(0, dash));
+    if (!found) return std::nullopt;
+    days = *found;
+    text.remove_prefix(dash + 1);
+  }
+  double seconds = 0;
+  std::size_t fields = 0;
+  for (bool is_last = false; !is_last; ++fields) {
+    const std::size_t colon = text.find(':');
+    is_last = colon == std::string_view::npos;
+    const auto field = plain_number(text.substr(0, colon));
+    if (!field) return std::nullopt;
+    seconds = seconds * 60 + *field;
+    if (!is_last) text.remove_prefix(colon + 1);
+  }
+  if (fields > 3 || (days != 0 && fields != 3)) return std::nullopt;
+  return days * 86'400 + seconds;
+}
+
+}  // namespace
+
+double parse_duration(std::string_view text, std::string_view what) {
+  constexpr double most = 1e9;
+  std::optional<double> seconds = clock_time(text);
+  for (const auto& [unit, each] : {std::pair{'s', 1.0}, {'m', 60.0}, {'h', 3'600.0}, {'d', 86'400.0}})
+    if (!seconds && text.ends_with(unit))
+      if (const auto number = plain_number(text.substr(0, text.size() - 1))) seconds = *number * each;
+  if (!seconds || !(*seconds <= most))
+    throw Error(Kind::usage, what,
+                {"'" + std::string(text) + "'", "a time", "write for example 90, 90s, 15m, 1h or 01:00:00"});
+  return *seconds;
 }
 
 std::string format_bytes(std::uint64_t bytes) {

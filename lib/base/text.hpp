@@ -11,6 +11,10 @@ namespace ckpt {
 /// GB TB powers of 1000. Throws usage, naming `what`.
 std::uint64_t parse_bytes(std::string_view text, std::string_view what);
 
+/// "90", "90s", "15m", "1h", "2d", and as batch systems write times "15:00", "01:00:00", "1-00:00:00" → seconds. Throws
+/// usage, naming `what`.
+double parse_duration(std::string_view text, std::string_view what);
+
 /// 1536 → "1.5 KiB".
 std::string format_bytes(std::uint64_t bytes);
 

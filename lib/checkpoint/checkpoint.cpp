@@ -19,6 +19,7 @@
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/whole_tensors.hpp"
 #include "layout/language/layout.hpp"
+#include "layout/names/better_pattern.hpp"
 #include "layout/names/literal.hpp"
 #include "layout/names/naming.hpp"
 #include "layout/names/pattern.hpp"
@@ -45,7 +46,8 @@ Layout with_first_copies(Layout layout, const std::vector<CardArrays>& card_arra
   std::vector<Rule> rules;
   std::set<std::size_t> parted;  // rules from which some names have moved to their own rule
   std::set<std::size_t> in_use;
-  for (const std::string& name : names_held(naming, card_arrays)) {
+  const std::set<std::string> held = names_held(naming, card_arrays);
+  for (const std::string& name : held) {
     const auto decision = naming.decide(name);
     if (!decision) continue;
     bool is_meant = false;
@@ -61,7 +63,8 @@ Layout with_first_copies(Layout layout, const std::vector<CardArrays>& card_arra
   }
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!has_matched[i])
-      log::warn("no parameter has a name that matches '{}': no copies of any may differ for it", names[i].text());
+      log::warn("no parameter has a name that matches '{}': no copies of any may differ for it; {}", names[i].text(),
+                better_pattern(names[i], {held.begin(), held.end()}));
   for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
     Rule& rule = layout.parameters[i];
     if (parted.contains(i) && !in_use.contains(i)) continue;

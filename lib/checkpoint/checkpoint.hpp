@@ -56,6 +56,7 @@ class Checkpoint {
                        std::vector<std::optional<FileCatalog>> catalogs);
 
   const std::filesystem::path& path() const noexcept { return path_; }
+  bool is_single_file() const noexcept { return is_single_file_; }
   const Layout& layout() const noexcept { return layout_; }
   /// The rules for other cards: the layout, unless the directory's own metadata records accidental details, too.
   const Layout& layout_elsewhere() const noexcept { return elsewhere_ ? *elsewhere_ : layout_; }

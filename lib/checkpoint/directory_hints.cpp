@@ -273,7 +273,7 @@ Error not_found_error(const fs::path& path, const std::string& expected) {
     return {Kind::input,
             path.string(),
             {"it is " + foreign->what + ": these programs do not read it", expected, foreign->remedy}};
-  return {Kind::input, path.string(), {"no such file or directory", expected, "check the path"}};
+  return {Kind::usage, path.string(), {"no such file or directory", expected, "check the path"}};
 }
 
 Error no_tensors_error(const fs::path& directory, SourceStore& store, const std::string& known_formats) {

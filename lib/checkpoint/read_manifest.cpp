@@ -216,6 +216,23 @@ std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoin
   return found;
 }
 
+std::optional<Layout> merged_by(const Checkpoint& checkpoint, SourceStore& store, Communicator& processes) {
+  std::string text;
+  if (!checkpoint.is_single_file()) {
+    if (const auto found = find_manifest(checkpoint.path(), false, store, processes)) text = found->text;
+  } else if (const auto& schema = checkpoint.files().front().schema; schema != nullptr) {
+    text = schema->manifest;
+  }
+  std::optional<Layout> layout;
+  agree(processes, [&] {
+    if (!is_sealed(text)) return;
+    const std::string origin = "the rules by which " + checkpoint.path().string() + " was merged";
+    const Json json = parsing::parse_json(text, origin, parameters_key, [](const std::string&, const Json&) {});
+    if (json.is_object() && json.contains("merged_by")) layout = parse_layout(json["merged_by"].dump(), origin);
+  });
+  return layout;
+}
+
 ManifestText reported_manifest(const std::filesystem::path& report, ManifestText found, Communicator& processes) {
   agree(processes, [&] {
     if (processes.rank() != 0) return;

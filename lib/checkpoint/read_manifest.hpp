@@ -24,6 +24,10 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
 /// not as it was written.
 std::optional<std::string> carried_layout(const std::filesystem::path& directory);
 
+/// The layout by whose rules a checkpoint was merged, as its manifest keeps it; nothing where it keeps none.
+/// Collective; throws layout if that is no layout.
+std::optional<Layout> merged_by(const Checkpoint& checkpoint, SourceStore& store, Communicator& processes);
+
 /// The fingerprints in a checkpoint's manifest by parameter name. Empty without a manifest, or if it is not as it was
 /// written.
 std::map<std::string, std::string> manifest_fingerprints(const Checkpoint& checkpoint);

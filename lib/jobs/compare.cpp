@@ -61,7 +61,7 @@ class Elements {
                       .b = b_.files,
                       .store = store_,
                       .parameters = pairing_.parameters(),
-                      .agreement = {job_.tolerance},
+                      .agreement = {job_.tolerance, job_.is_rounded},
                       .most_open = most_open_};
     const Owners b_owners = b_.files.owners(process_count);
     for (Position card = 0; card < b_owners.size(); ++card)

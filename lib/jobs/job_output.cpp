@@ -1,6 +1,7 @@
 #include "jobs/job_output.hpp"
 
 #include "base/interrupt.hpp"
+#include "base/log.hpp"
 #include "output/job_description.hpp"
 #include "processes/gather_all.hpp"
 
@@ -21,7 +22,21 @@ JobOutput::JobOutput(const ReshardJob& job, Communicator& processes) : job_(job)
   });
 }
 
+void JobOutput::check_warnings() const {
+  if (!job_.is_strict) return;
+  agree(processes_, [&] {
+    const std::size_t count = is_first() ? log::warnings().size() : 0;
+    if (count != 0)
+      throw Error(Kind::input, "",
+                  {std::to_string(count) + (count == 1 ? " warning" : " warnings"),
+                   "none, as this job takes them for errors",
+                   "",
+                   {Advice::What::accept_warnings, ""}});
+  });
+}
+
 bool JobOutput::begin(const std::function<std::string()>& description) {
+  check_warnings();
   if (!place_) return false;
   mode_t withheld = 0;
   for (const mode_t mine : gather_all(place_->withheld(), processes_)) withheld |= mine;
@@ -52,6 +67,7 @@ std::unique_ptr<Journal> JobOutput::open_journal() {
 }
 
 void JobOutput::publish() {
+  check_warnings();
   agree(processes_, [&] {
     check_interrupt();  // the last check: from here on only the publishing process may fail
     if (place_ && !is_first()) place_->leave();

@@ -25,6 +25,8 @@ class JobOutput {
   /// The pipe, on process 0; null elsewhere, and if there is none.
   Pipe* pipe() noexcept { return pipe_ ? &*pipe_ : nullptr; }
 
+  /// Throws input if there has been a warning and the job takes warnings for errors.
+  void check_warnings() const;
   /// Makes the place that is written to. `description`: identifies this job (describe_job); only process 0 calls it.
   /// Returns true if an earlier run of the job left a place to resume from.
   bool begin(const std::function<std::string()>& description);

@@ -42,7 +42,7 @@ bool are_same_values(const BoxedOptional<Value>& a, const BoxedOptional<Value>& 
 
 Pairing::Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSide& b, Selection of_a,
                  const CountedNames& names)
-    : is_tolerant_(job.tolerance.has_value()),
+    : is_tolerant_(job.tolerance.has_value() || job.is_rounded),
       a_(a),
       b_(b),
       a_of_(b.placement().tensors().size(), 0),

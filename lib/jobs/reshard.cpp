@@ -14,10 +14,12 @@
 #include "jobs/output_manifest.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/reshard_text.hpp"
+#include "jobs/standing_output.hpp"
 #include "jobs/summary.hpp"
 #include "jobs/types/memory_shares.hpp"
 #include "jobs/types/progress.hpp"
 #include "output/file_workload.hpp"
+#include "output/free_space.hpp"
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/sidecars.hpp"
@@ -121,7 +123,7 @@ ReshardSides look(Run& run) {
     agree(run.processes, [&] {
       for (const Checkpoint* each : sides.checkpoints()) check_same_step(*each);
     });
-  warn_of_layouts(run.job, sides);
+  warn_of_layouts(run.job, run.stores, sides);
   describe(sides, run.report);
   return sides;
 }
@@ -171,6 +173,16 @@ struct Plan {
   bool uses_direct_io = false;  ///< whether source data outside the page cache is read with direct I/O
 };
 
+/// Throws io if the output cannot fit where it is to go. Collective.
+void check_room(Run& run, const ReshardSides& sides, const Plan& plan) {
+  if (run.job.is_view || run.output.place() == nullptr) return;
+  const std::uint64_t bytes =
+      run.processes.sum(bytes_written_by(run.process(), plan.moves.shares, sides.target.placement));
+  agree(run.processes, [&] {
+    if (run.processes.rank() == 0) check_free_space(run.job.output.path, bytes);
+  });
+}
+
 /// Ends a dry run.
 void preview(Run& run, const ReshardSides& sides, Plan& plan) {
   agree(run.processes, [&] {
@@ -183,6 +195,8 @@ void preview(Run& run, const ReshardSides& sides, Plan& plan) {
   run.report.peak_bytes = run.processes.maximum(peak_resident_bytes() + run.report.staging_bytes);
   run.text.report_to(run.report);
   run.text.write(run.report);
+  if (run.output.place() != nullptr) run.report.free_bytes = free_space(run.job.output.path);
+  run.output.check_warnings();
   run.time("plan");
 }
 
@@ -200,6 +214,7 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
   if (plan.views) place.fingerprints = FingerprintPlace::views;
   place.views = plan.views ? &*plan.views : nullptr;
   place.tables = manifest_tables(sides.tables, {}, job.is_verified());
+  place.merged_by = sides.merged_by;
   return place;
 }
 
@@ -240,6 +255,7 @@ struct NewFiles {
     check_copies(run, sides, plan);
     run.time("replicas");
 
+    check_room(run, sides, plan);
     is_resumed = run.output.begin([&] {
       return run.text.describe(describe_job(sides.checkpoints(), plan.moves.planner, run.job.output.is_single_file,
                                             run.job.is_verified(), manifest_tables(sides.tables, {}, false),
@@ -375,9 +391,28 @@ void publish(Run& run, const ReshardSides& sides, NewFiles& made, const TableShu
   run.time("publish");
 }
 
+/// Ends a job whose output is there already, if it is what the job would write; throws io if not.
+void confirm(Run& run, const ReshardSides& sides) {
+  const bool has_text = !run.text.layout().tables.empty();
+  const std::string why = has_text ? "outputs with tables of text are not compared"
+                                   : difference_from(run.job, sides, run.stores, run.processes, run.counters);
+  agree(run.processes, [&] {
+    if (!why.empty()) run.output.place()->refuse_standing(why);
+  });
+  run.report.is_standing = true;
+  run.counters.phase = Phase::done;
+  run.time("compare");
+  add_up(run.counters, run.processes, run.report);
+}
+
 /// The phases, one after the other. Everything before the output begins only looks.
 Report perform(Run run) {
   const ReshardSides sides = look(run);
+  if (run.output.place() != nullptr && !run.job.dry_run &&
+      run.processes.maximum(run.output.place()->stands() ? 1 : 0) != 0) {
+    confirm(run, sides);
+    return std::move(run.report);
+  }
   Plan plan(run, sides);
   if (run.job.dry_run) {
     preview(run, sides, plan);
@@ -402,7 +437,8 @@ std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, Stores& sto
                    {}};
   const bool is_like = job.target.is_like_expected;
   if (!is_like) places.models.push_back(job.source.path);
-  if (!is_like && !job.map && job.map.sizes.empty() && (places.target == nullptr || places.target->names.empty())) return nullptr;
+  if (!is_like && !job.map && job.map.sizes.empty() && (places.target == nullptr || places.target->names.empty()))
+    return nullptr;
   if (job.names.takes_masters)
     throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
   MapWish wish;

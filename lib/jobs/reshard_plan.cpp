@@ -1,6 +1,8 @@
 #include "jobs/reshard_plan.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -8,6 +10,7 @@
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/checkpoint.hpp"
+#include "checkpoint/read_manifest.hpp"
 #include "frameworks/indexed_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
 #include "frameworks/torch_dist.hpp"
@@ -15,6 +18,9 @@
 #include "jobs/tree_names.hpp"
 #include "jobs/types/selection.hpp"
 #include "layout/language/change_layout.hpp"
+#include "layout/language/rule_json.hpp"
+#include "layout/names/better_pattern.hpp"
+#include "layout/names/literal.hpp"
 #include "layout/names/model_files.hpp"
 #include "layout/names/naming.hpp"
 #include "layout/placement/scale_cuts.hpp"
@@ -43,21 +49,8 @@ std::vector<std::string> values_of(const Checkpoint& checkpoint) {
   return names;
 }
 
-std::uint64_t count_matches(const Pattern& pattern, const std::vector<std::string>& names) {
-  return static_cast<std::uint64_t>(
-      std::count_if(names.begin(), names.end(), [&](const std::string& name) { return pattern.matches(name); }));
-}
-
 bool is_used(const Pattern& pattern, const std::vector<std::string>& names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return pattern.matches(name); });
-}
-
-/// Suggests a pattern that would match: everything below a group or a dict, or all names that contain the text.
-std::string better(const Pattern& pattern, const std::vector<std::string>& names) {
-  for (const std::string& text : {pattern.text() + "/*", pattern.text() + ".*", "*" + pattern.text() + "*"})
-    if (const std::uint64_t count = count_matches(Pattern(text), names); count != 0)
-      return shell_word(text) + " would match " + std::to_string(count);
-  return names.empty() ? "there are no names" : "the nearest names are " + join(nearest(pattern.text(), names));
 }
 
 /// A warning for each pattern of a choice that matches no name of a checkpoint, with a pattern that would match some,
@@ -77,7 +70,8 @@ std::vector<std::string> unused_patterns(const NameChoice& choice, const Checkpo
   const std::vector<std::string> values = values_of(checkpoint);
   for (const auto& [option, pattern] : unused)
     if (!is_used(*pattern, values))
-      warnings.push_back(option + shell_word(pattern->text()) + " matches no name; " + better(*pattern, parameters));
+      warnings.push_back(option + shell_word(pattern->text()) + " matches no name; " +
+                         better_pattern(*pattern, parameters));
   return warnings;
 }
 
@@ -144,6 +138,55 @@ void resolve_pieces(ReshardSides& sides) {
   sides.selection = renamed(sides.selection, names, "as / becomes .");
   sides.target.placement = resolve_target(layout, sides.selection.tensors).placement;
   sides.index_name = sides.store->index()->name();
+}
+
+/// A layout's rules for the new names of a job that renames: one for each way of cutting, which lists its names.
+/// Nothing for layouts whose other sections depend on names.
+std::optional<Layout> rules_renamed(const Layout& source, const ReshardSides& sides) {
+  if (!source.indices.empty() || !source.buckets.empty()) return std::nullopt;
+  const Naming naming(source);
+  Layout rules;
+  rules.mesh = source.mesh;
+  rules.otherwise = source.otherwise;
+  std::map<std::string, std::size_t> rule_of;  // by the keys' text
+  for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
+    const auto decision = naming.decide(sides.source.placement.tensors()[sides.selection.source_of[i]].name);
+    if (!decision) continue;
+    const auto [rule, is_new] = rule_of.try_emplace(to_json(decision->keys, source.mesh), rules.parameters.size());
+    if (is_new) rules.parameters.push_back({{}, decision->keys, std::nullopt, std::nullopt});
+    rules.parameters[rule->second].names.emplace_back(literal(sides.selection.tensors[i].name));
+  }
+  return rules;
+}
+
+/// The layout whose rules cut a checkpoint: those by which it was merged, else its own. Nothing if it was never cut, or
+/// does not say. Collective.
+std::optional<Layout> rules_of(SourceStore& store, const Checkpoint& checkpoint, Communicator& processes) {
+  if (auto rules = merged_by(checkpoint, store, processes)) return rules;
+  const Layout& own = checkpoint.layout_elsewhere();
+  const bool has_rules = !own.parameters.empty() || !own.buckets.empty() || !own.indices.empty() || !own.tables.empty();
+  return has_rules || own.mesh.size() != 1 ? std::optional(own) : std::nullopt;
+}
+
+/// The rules that a merged output keeps: those of its source, for the names that it has. Empty if there are none.
+std::string kept_rules(const ReshardJob& job, const ReshardSides& sides, const std::optional<Layout>& source) {
+  constexpr std::size_t most_bytes = 16 << 20;
+  if (!source || !source->tables.empty()) return "";
+  std::optional<Layout> rules = without_left_out(job.names, sides.source, sides.selection, *source);
+  if (!job.names.rename.empty()) rules = rules_renamed(*source, sides);
+  if (!rules) return "";
+  rules->files = CardFiles();
+  std::string text = to_json(*rules);
+  return text.size() > most_bytes ? std::string() : text;
+}
+
+/// Throws usage if nothing says how a source is cut on another mesh.
+void check_rules(const ReshardJob& job, const Checkpoint& checkpoint, const std::optional<Layout>& rules) {
+  if (job.target.layout || job.target.file_bytes || rules) return;
+  throw Error(Kind::usage, checkpoint.path().string(),
+              {"it does not say by which rules it was merged: another program wrote it, or ckpt-merge of a version "
+               "before 0.3.0",
+               "rules for another mesh", "give a layout of the output with --to"});
 }
 
 /// Warns that pieces of the ranks' files (rank_files) are written as plain tensors, each with its card's data.
@@ -377,6 +420,22 @@ std::vector<TableSource> table_sources(const ReshardSides& sides) {
   return sources;
 }
 
+/// Chooses the store of the output's format, and the types of texts in it.
+const Format& choose_format(const ReshardJob& job, const Layout& layout, Stores& stores, ReshardSides& sides) {
+  std::string file_name = job.output.path.empty() ? "merged" : job.output.path.string();
+  if (!job.output.is_single_file)
+    file_name = job.target.names_files || !layout.files.is_default() ? layout.files.entries().front().path.text()
+                                                                     : std::string();
+  const Format& format = output_format(stores.formats(), job.format, file_name,
+                                       job.output.is_pipe ? std::set<std::string>() : source_formats(sides.checkpoint));
+  sides.store = &stores.named(format.name);
+  for (Tensor& tensor : sides.selection.tensors)
+    if (tensor.verbatim && tensor.dtype.kind == ElementKind::text) tensor.dtype = sides.store->text_dtype(tensor.dtype);
+  if (job.keeps_trees) check_keeps_trees(*sides.store);
+  if (job.output.is_pipe && sides.store->trees() != nullptr) refuse_pipe(format);
+  return format;
+}
+
 }  // namespace
 
 std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
@@ -406,25 +465,21 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     check_complete(sides);
     warn_of_half_models(job, sides);
   });
+  const bool is_merged = job.target.file_bytes || (job.target.layout && job.target.layout->mesh.size() == 1);
+  std::optional<Layout> rules;
+  if (is_merged || !job.target.layout) rules = rules_of(stores.reading(), sides.checkpoint, processes);
   Layout layout;
   const Format* format = nullptr;
   agree(processes, [&] {
+    check_rules(job, sides.checkpoint, rules);
+    if (is_merged) sides.merged_by = kept_rules(job, sides, rules);
     if (job.target.file_bytes) return;
     layout = without_left_out(job.names, sides.source, sides.selection,
-                              target_layout(job.target, sides.checkpoint.layout_elsewhere()));
+                              target_layout(job.target, rules ? *rules : sides.checkpoint.layout_elsewhere()));
     if (!job.target.layout)
       for (std::string& warning : padding_warnings(sides.checkpoint.layout(), layout))
         sides.source.warnings.push_back(std::move(warning));
-    format = &output_format(
-        stores.formats(), job.format,
-        job.output.is_single_file ? job.output.path.string() : layout.files.entries().front().path.text(),
-        source_formats(sides.checkpoint));
-    sides.store = &stores.named(format->name);
-    for (Tensor& tensor : sides.selection.tensors)
-      if (tensor.verbatim && tensor.dtype.kind == ElementKind::text)
-        tensor.dtype = sides.store->text_dtype(tensor.dtype);
-    if (job.keeps_trees) check_keeps_trees(*sides.store);
-    if (job.output.is_pipe && sides.store->trees() != nullptr) refuse_pipe(*format);
+    format = &choose_format(job, layout, stores, sides);
   });
   if (!sides.checkpoint.layout().tables.empty()) counters.phase = Phase::keys;
   PlannedTables tables = plan_tables(job, table_sources(sides), sides.layer, sides.selection, std::move(layout),
@@ -460,9 +515,12 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
   return sides;
 }
 
-void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides) {
+void warn_of_layouts(const ReshardJob& job, const Stores& stores, const ReshardSides& sides) {
   for (const std::string& note : sides.selection.notes) log::info("{}", note);
   if (!sides.model.others.empty()) log::info("copied from {}: {}", sides.expected.origin(), join(sides.model.others));
+  if (job.output.is_single_file && !job.output.is_pipe && !job.output.path.empty())
+    for (const Format& format : stores.formats())
+      if (format.name == sides.store->name()) warn_of_ending(stores.formats(), job.output.path.string(), format);
   for (const std::string& warning : sides.source.warnings) log::warn(warning);
   // Rules for parameters that are left out match nothing, and the source's own rules were warned of already.
   if (job.target.layout && job.names.only.empty() && job.names.drop.empty())

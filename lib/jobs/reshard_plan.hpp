@@ -32,6 +32,7 @@ struct ReshardSides {
   Store* store = nullptr;  ///< of the output's format
   Resolved target = {};
   ModelDirectory model = {};    ///< for an output like a model's directory; what else lies there on process 0 alone
+  std::string merged_by = {};   ///< the rules that the manifest of a merged output keeps
   std::string index_name = {};  ///< of the file that says which file holds what; empty: there is none
   TablePlan tables = {};
   std::vector<TableLayerSource> other_layers = {};  ///< oldest first
@@ -47,7 +48,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
                            Counters& counters);
 
 /// Warns of oddities in the layouts.
-void warn_of_layouts(const ReshardJob& job, const ReshardSides& sides);
+void warn_of_layouts(const ReshardJob& job, const Stores& stores, const ReshardSides& sides);
 
 /// The exchange that the job asks for. `automatic` becomes messages if several processes write to a pipe: only one of
 /// them can write, and the others only read. It also does if there are tables, unless every process sees every source

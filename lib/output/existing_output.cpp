@@ -1,8 +1,10 @@
 #include "output/existing_output.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <variant>
 
@@ -93,13 +95,26 @@ bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
   }
 }
 
+/// Whether a file is one that people put beside a checkpoint: a configuration, a tokenizer, a text. An index is part of
+/// the checkpoint.
+bool may_stand_beside(const fs::path& file) {
+  constexpr std::uintmax_t most_bytes = 32 << 20;
+  constexpr std::array<std::string_view, 12> endings{".json", ".txt", ".md",   ".model", ".jinja", ".tiktoken",
+                                                     ".py",   ".yml", ".yaml", ".toml",  ".ini",   ".cfg"};
+  std::error_code error;
+  const std::string name = file.filename().string();
+  return std::ranges::find(endings, file.extension().string()) != endings.end() && !name.ends_with(".index.json") &&
+         name != manifest_name && fs::file_size(file, error) <= most_bytes && !error;
+}
+
 bool is_journal_file(const std::string& name) {
   return name == job_name || name == job_draft_name || name.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// Visits everything below a directory without following links. `is_own` judges regular files.
+/// Visits everything below a directory without following links. `is_own` judges regular files; `may_keep`: whether
+/// small ones of others that may stand beside them are kept.
 template <class IsOwn>
-void walk(const fs::path& place, ExistingOutput& found, const IsOwn& is_own) {
+void walk(const fs::path& place, bool may_keep, ExistingOutput& found, const IsOwn& is_own) {
   std::error_code error;
   found.directories.push_back(place);
   for (auto at = fs::recursive_directory_iterator(place, error); !error && at != fs::end(at); at.increment(error)) {
@@ -110,6 +125,8 @@ void walk(const fs::path& place, ExistingOutput& found, const IsOwn& is_own) {
       found.directories.push_back(at->path());
     } else if (type == fs::file_type::regular && is_own(name, at->path())) {
       found.files.push_back(at->path());
+    } else if (type == fs::file_type::regular && may_keep && may_stand_beside(at->path())) {
+      found.kept.emplace_back(name);
     } else {
       const std::string kind = kind_of(at->path(), type);
       found.foreign.push_back(kind.empty() ? name : name + " (" + kind + ")");
@@ -117,6 +134,9 @@ void walk(const fs::path& place, ExistingOutput& found, const IsOwn& is_own) {
     }
   }
   if (error) throw system_error(place.string(), "cannot be looked through", error.value());
+  if (!found.files.empty()) return;
+  for (const fs::path& file : found.kept) found.foreign.push_back(file.string());  // they stand beside nothing
+  found.kept.clear();
 }
 
 }  // namespace
@@ -136,6 +156,8 @@ void ExistingOutput::remove() const {
       throw system_error(path.string(), "cannot be removed", error.value());
   };
   std::for_each(files.begin(), files.end(), remove_one);
+  if (!kept.empty())
+    for (const fs::path& name : kept) remove_one(directories.front() / name);
   std::for_each(directories.rbegin(), directories.rend(), remove_one);
 }
 
@@ -166,7 +188,8 @@ ExistingOutput Inspection::partial(const OutputPlaces& places) const {
   std::error_code error;
   if (is_there(places.journal)) {
     if (fs::symlink_status(places.journal, error).type() == fs::file_type::directory)
-      walk(places.journal, found, [](const std::string& name, const fs::path&) { return is_journal_file(name); });
+      walk(places.journal, false, found,
+           [](const std::string& name, const fs::path&) { return is_journal_file(name); });
     else
       found.foreign.push_back(places.journal.filename().string());
   }
@@ -209,7 +232,7 @@ void Inspection::look_into(const fs::path& place, bool is_partial, ExistingOutpu
   }
   const bool is_marked = is_partial && is_there(journal);
   const std::set<std::string> wanted(names_.begin(), names_.end());
-  walk(place, found, [&](const std::string& name, const fs::path& file) {
+  walk(place, !is_partial, found, [&](const std::string& name, const fs::path& file) {
     if (name == manifest_name) return manifest.has_value() || is_marked;
     if (written.contains(name) || is_index_of(file, written)) return true;
     if (wanted.contains(name)) return is_marked || is_own_file(file);

@@ -16,6 +16,9 @@ struct ExistingOutput {
   std::vector<std::filesystem::path> files;        ///< these programs' own
   std::vector<std::filesystem::path> directories;  ///< that hold them, outer before inner
   std::vector<std::string> foreign;                ///< the first few, in words: "notes.txt", "p (a FIFO)"
+  /// Small files of others that belong beside a checkpoint (config.json), relative to the directory: the new output
+  /// takes them over.
+  std::vector<std::filesystem::path> kept;
 
   /// Throws io, naming foreign files, if there are any.
   void check_own(const std::filesystem::path& place, const std::string& remedy) const;

@@ -19,29 +19,38 @@ fs::path existing(fs::path path) {
   return path;
 }
 
-/// The disk space that a directory's files take.
-std::uint64_t bytes_in(const fs::path& directory) {
+std::uint64_t disk_bytes(const fs::path& path) {
   constexpr std::uint64_t bytes_of_block = 512;
-  std::uint64_t bytes = 0;
+  struct stat file {};
+  return ::lstat(path.c_str(), &file) == 0 ? static_cast<std::uint64_t>(file.st_blocks) * bytes_of_block : 0;
+}
+
+/// The disk space that a file takes, or the files in a directory.
+std::uint64_t bytes_in(const fs::path& path) {
+  std::uint64_t bytes = disk_bytes(path);
   std::error_code error;
-  for (fs::recursive_directory_iterator each(directory, error), end; !error && each != end; each.increment(error)) {
-    struct stat file {};
-    if (::lstat(each->path().c_str(), &file) == 0) bytes += static_cast<std::uint64_t>(file.st_blocks) * bytes_of_block;
-  }
+  for (fs::recursive_directory_iterator each(path, error), end; !error && each != end; each.increment(error))
+    bytes += disk_bytes(each->path());
   return bytes;
 }
 
 }  // namespace
 
-void check_free_space(const fs::path& output, std::uint64_t bytes) {
-  const OutputPlaces places(output);
-  const fs::path above = existing(fs::absolute(places.target).parent_path());
+std::optional<std::uint64_t> free_space(const fs::path& output) {
+  const fs::path above = existing(fs::absolute(OutputPlaces(output).target).parent_path());
   std::error_code error;
   const fs::space_info space = fs::space(above, error);
-  if (error || space.available >= bytes || space.available + bytes_in(places.partial) >= bytes) return;
+  if (error || space.capacity == 0) return std::nullopt;
+  return space.available;
+}
+
+void check_free_space(const fs::path& output, std::uint64_t bytes) {
+  const std::optional<std::uint64_t> available = free_space(output);
+  if (!available || *available >= bytes || *available + bytes_in(OutputPlaces(output).partial) >= bytes) return;
   throw Error(Kind::io, output.string(),
-              {format_bytes(space.available) + " are free there, " + format_bytes(bytes - space.available) + " too few",
-               "at least " + format_bytes(bytes) + " for the output", "free some space or write elsewhere"});
+              {format_bytes(*available) + " are free there, " + format_bytes(bytes - *available) + " too few",
+               "at least " + format_bytes(bytes) + " for the output", "free some space or write elsewhere"})
+      .passing();
 }
 
 }  // namespace ckpt

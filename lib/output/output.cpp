@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "io/small_text.hpp"
 #include "output/creation_mask.hpp"
 
@@ -62,8 +63,21 @@ void Output::check_absent() const {
         .in_file(places_.target.string());
 }
 
+bool Output::stands() const {
+  return resume_ && !force_ && is_there(places_.target);
+}
+
+void Output::refuse_standing(const std::string& why) const {
+  throw Error(Kind::io, places_.target.string(),
+              {"it exists already, and is not what this job writes: " + why,
+               "nothing there, or the output of this very job",
+               "",
+               {Advice::What::replace_output, ""}})
+      .in_file(places_.target.string());
+}
+
 void Output::check_free() const {
-  check_absent();
+  if (!stands()) check_absent();
   OutputLock::check_free(places_.lock, places_.partial);
   check_unused();
 }
@@ -197,12 +211,33 @@ fs::path Output::file(const std::string& name) const {
   return is_single_file_ ? places_.partial : places_.partial / name;
 }
 
+/// Takes over what others have put beside the output that is replaced. It is there under both names for a moment, so
+/// that it is never gone.
+void Output::take_over_kept() {
+  const ExistingOutput old = inspection_->output(places_.target);
+  std::vector<std::string> names;
+  for (const fs::path& name : old.kept) {
+    std::error_code error;
+    const fs::path here = places_.partial / name;
+    if (is_there(here)) continue;
+    fs::create_directories(here.parent_path(), error);
+    fs::create_hard_link(places_.target / name, here, error);
+    if (error) fs::copy_file(places_.target / name, here, error);  // a file system without links
+    if (error) throw system_error(here.string(), "cannot be copied from the replaced output", error.value());
+    kept_.insert(name);
+    names.push_back(name.string());
+  }
+  if (!names.empty())
+    log::info("{} keeps what stood beside the checkpoint: {}", places_.target.string(), ckpt::join(names));
+}
+
 void Output::publish() {
   check_ours();
   check_target();
   std::error_code error;
   fs::remove_all(journal(), error);
   if (error) throw system_error(journal().string(), "cannot be removed", error.value());
+  if (force_ && !is_single_file_) take_over_kept();
   if (fsync_ && !is_single_file_) {
     for (const auto& entry : fs::recursive_directory_iterator(places_.partial))
       if (entry.is_directory()) sync_directory(entry.path());
@@ -216,16 +251,24 @@ void Output::publish() {
   lock_->release();
 }
 
+/// What has come beside the old output since then is not taken over, so it stays.
+void Output::leave_newcomers(ExistingOutput& old) const {
+  for (const fs::path& name : old.kept)
+    if (!kept_.contains(name)) old.foreign.push_back(name.string());
+  std::erase_if(old.kept, [&](const fs::path& name) { return !kept_.contains(name); });
+}
+
 /// Exchanges the new output with the old one, which is removed only afterwards. Returns false if the file system cannot
 /// exchange them: the old one has been removed first then.
 bool Output::replace() {
-  const ExistingOutput old = inspection_->output(places_.target);
+  ExistingOutput old = inspection_->output(places_.target);
   old.check_own(places_.target, clear_remedy);
   check_ours();
   if (::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_EXCHANGE) == 0)
     return true;
   if (errno == ENOENT) return false;  // it has just disappeared
   if (errno != EINVAL && errno != ENOSYS) refuse_rename(errno);
+  leave_newcomers(old);
   old.remove();
   return false;
 }
@@ -233,7 +276,8 @@ bool Output::replace() {
 /// Removes the replaced output, which is at DST.partial now. Keeps files that were added since it was inspected.
 void Output::remove_replaced() const {
   try {
-    const ExistingOutput old = inspection_->output(places_.partial);
+    ExistingOutput old = inspection_->output(places_.partial);
+    leave_newcomers(old);
     old.remove();
     if (!old.foreign.empty())
       log::warn("{} holds what came into the replaced output in its last moment", places_.partial.string());

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,12 @@ class Output {
   void check_sources(const std::vector<std::filesystem::path>& files);
   /// The permissions of group and others that at least one of these files withholds (withheld_bits).
   mode_t withheld() const noexcept { return withheld_; }
-  /// Throws io if the output (unless it may be replaced), an earlier run's .partial (unless it may be replaced or
-  /// continued) or another job is in the way.
+  /// Whether the output is there already, and a job that resumes may find that it is its own.
+  bool stands() const;
+  /// Throws io: what is there is not what the job writes.
+  [[noreturn]] void refuse_standing(const std::string& why) const;
+  /// Throws io if the output (unless it may be replaced, or `stands`), an earlier run's .partial (unless it may be
+  /// replaced or continued) or another job is in the way.
   void check_free() const;
   /// Once the output's files are known: throws io if these programs did not write what would be replaced, or if a name
   /// is too long. `sidecars`: the names of the files beside the layout's.
@@ -95,6 +100,8 @@ class Output {
   bool is_ours() const;
   void check_ours() const;
   void check_target() const;
+  void take_over_kept();
+  void leave_newcomers(ExistingOutput& old) const;
   bool replace();
   void remove_replaced() const;
   void take_place();
@@ -113,6 +120,7 @@ class Output {
   bool begun_ = false;
   bool has_data_ = false;
   std::optional<Inspection> inspection_;
+  std::set<std::filesystem::path> kept_;  ///< names of others' files that the output took over
   std::optional<OutputLock> lock_;
   Fd held_;  // DST.partial as this job made it: while it is open, no other file gets its inode number
 };

@@ -1,6 +1,7 @@
 #include "output/output_format.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 #include <string_view>
@@ -28,6 +29,29 @@ std::vector<Ending> endings_of_files(const std::vector<Format>& formats) {
   return endings;
 }
 
+/// An ending of files that other programs read, and these programs do not write.
+struct ForeignEnding {
+  std::string_view text;
+  std::string_view what;
+};
+constexpr std::array<ForeignEnding, 17> foreign_endings{{{".npz", "NumPy's"},
+                                                         {".npy", "NumPy's"},
+                                                         {".gguf", "llama.cpp's"},
+                                                         {".ggml", "llama.cpp's"},
+                                                         {".onnx", "ONNX's"},
+                                                         {".msgpack", "Flax's"},
+                                                         {".orbax", "Orbax's"},
+                                                         {".zarr", "Zarr's"},
+                                                         {".pkl", "pickle's"},
+                                                         {".pb", "TensorFlow's"},
+                                                         {".pdparams", "Paddle's"},
+                                                         {".json", "JSON's"},
+                                                         {".parquet", "Parquet's"},
+                                                         {".tar", "of an archive"},
+                                                         {".zip", "of an archive"},
+                                                         {".gz", "of a compressed file"},
+                                                         {".zst", "of a compressed file"}}};
+
 std::string lower_case(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
@@ -48,6 +72,12 @@ std::optional<Ending> meant_ending(const std::vector<Ending>& endings, const std
   const auto meant =
       std::find_if(endings.begin(), endings.end(), [&](const Ending& each) { return is_meant_as(tail, each.text); });
   return meant == endings.end() ? std::nullopt : std::optional(*meant);
+}
+
+std::vector<std::string> known_endings(const std::vector<Format>& formats) {
+  std::vector<std::string> known;
+  for (const Ending& ending : endings_of_files(formats)) known.push_back(ending.text);
+  return known;
 }
 
 bool has_shared_ending(const Format& format, std::string_view file_name) {
@@ -92,14 +122,34 @@ void check_ending(const std::vector<Format>& formats, const std::string& file_na
       lead = "did you mean " + near->text + "? Any other name goes with --format";
     }
   }
-  const Format& written = formats.front();
-  if (meant == &written || (meant == nullptr && !is_word)) return;
-  std::vector<std::string> known;
-  for (const Ending& ending : endings) known.push_back(ending.text);
-  if (meant != nullptr)
-    throw Error(Kind::usage, file_name, {"its ending " + tail + " tells no format", "one of " + join(known), lead});
+  if (meant == &formats.front()) return;
+  std::string found = "its ending " + tail + " tells no format";
+  if (const auto* const foreign =
+          std::ranges::find(foreign_endings, std::string_view(lower_case(tail)), &ForeignEnding::text);
+      meant == nullptr && foreign != foreign_endings.end()) {
+    found = "its ending " + tail + " is " + std::string(foreign->what) + ", which is not written";
+    lead = "choose another name, or a format with --format";
+  } else if (meant == nullptr) {
+    return;
+  }
+  throw Error(Kind::usage, file_name, {found, "one of " + join(known_endings(formats)), lead});
+}
+
+void warn_of_ending(const std::vector<Format>& formats, const std::string& file_name, const Format& written) {
+  const std::string name = file_name.substr(file_name.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0 || dot + 1 == name.size()) return;
+  const std::string tail = name.substr(dot);
+  const Format* const by_ending = format_by_ending(formats, name);
+  if (by_ending == &written || has_shared_ending(written, name)) return;
+  if (by_ending != nullptr)
+    return log::warn("{} is written as {}, although its ending is that of {}", file_name, written.name,
+                     by_ending->name);
+  if (std::isalpha(static_cast<unsigned char>(tail[1])) == 0) return;
+  if (const auto meant = meant_ending(endings_of_files(formats), tail); meant && meant->format == &written) return;
+  if (format_by_ending(formats, name.substr(0, dot)) == &written) return;
   log::warn("{} is written as {}, for its ending {} tells no format: choose one with --format, or by an ending ({})",
-            file_name, written.name, tail, join(known));
+            file_name, written.name, tail, join(known_endings(formats)));
 }
 
 const Format& output_format(const std::vector<Format>& formats, const std::string& wanted, const std::string& file_name,
@@ -107,12 +157,18 @@ const Format& output_format(const std::vector<Format>& formats, const std::strin
   for (const Format& format : formats)
     if (format.name == wanted) return format;
   if (const Format* const shared = sharing_format(formats, file_name, sources)) return *shared;
-  const Format* const by_ending = format_by_ending(formats, file_name);
-  if (by_ending != nullptr && !by_ending->is_written)
+  if (const Format* const by_ending = format_by_ending(formats, file_name)) {
+    if (by_ending->is_written) return *by_ending;
     throw Error(Kind::usage, file_name,
                 {std::string(by_ending->name) + " files are only read", "a format that is written",
                  "choose one with --format, or by another ending: " + std::string(formats.front().ending)});
-  return by_ending != nullptr ? *by_ending : formats.front();
+  }
+  const bool is_single_file = !file_name.empty();
+  for (const Format& format : formats)
+    if (format.is_written && sources == std::set<std::string>{std::string(format.name)} &&
+        (format.index_name.empty() || !is_single_file))
+      return format;
+  return formats.front();
 }
 
 Layout with_ending(Layout layout, const std::vector<Format>& formats, const Format& format, bool keeps_shared) {

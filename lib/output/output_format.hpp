@@ -9,13 +9,18 @@
 namespace ckpt {
 
 /// An output's format among `formats`: the one asked for (`wanted`, unless empty), else by the ending of its files'
-/// names, else the first. If two formats share the ending, the formats of the source's files (`sources`) decide.
+/// names, else that of the source's files (`sources`), if it is one that files of such an output can have, else the
+/// first. If two formats share the ending, the formats of the source's files decide. `file_name` is empty where nobody
+/// named the files.
 const Format& output_format(const std::vector<Format>& formats, const std::string& wanted, const std::string& file_name,
                             const std::set<std::string>& sources = {});
 
-/// A file whose ending (the part after its last dot) belongs to no format gets the first one. Throws usage if the
-/// ending seems to mean another format: misspelt, or with something after it. Warns if it is some other word.
+/// Checks the name of a single file whose format nobody named. Throws usage if its ending (the part after its last dot)
+/// belongs to no format, but seems to mean one: misspelt, with something after it, or another program's.
 void check_ending(const std::vector<Format>& formats, const std::string& file_name);
+
+/// Warns if the name of a single file has an ending that is not that of its format.
+void warn_of_ending(const std::vector<Format>& formats, const std::string& file_name, const Format& written);
 
 /// The layout with the format's ending on files that have the ending of another of `formats`, and with a name where a
 /// template leaves the name open (`*`). `keeps_shared`: keeps an ending that the format shares with another.

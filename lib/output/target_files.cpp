@@ -30,8 +30,9 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       cards_(shares.owned_by(process)),
       where_(planner.target()),
       trees_(source, planner.target(), store, place.keeps_trees, place.new_name),
-      manifest_text_(place.is_single_file ? provisional_manifest(planner.target(), place.fingerprints, place.tables)
-                                          : ""),
+      manifest_text_(place.is_single_file
+                         ? provisional_manifest(planner.target(), place.fingerprints, place.tables, place.merged_by)
+                         : ""),
       manifest_bytes_(manifest_text_.size()),
       files_(most_open, [this](FileNumber number) {
         std::shared_ptr<TargetFile> file = store_.open_to_fill(path(number), *rooms_.at(number));

@@ -1,6 +1,7 @@
 #include "cli/processes.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <future>
 #include <new>
@@ -33,7 +34,10 @@ TEST_CASE("the kind of an error decides the exit status") {
   CHECK(status_when_throwing([] { throw Error(Kind::layout, "expected by this test"); }) == 2);
   CHECK(status_when_throwing([] { throw Error(Kind::input, "expected by this test"); }) == 1);
   CHECK(status_when_throwing([] { throw Error(Kind::io, "expected by this test"); }) == 1);
-  CHECK(status_when_throwing([] { throw Error(Kind::peer, "expected by this test"); }) == 1);
+  CHECK(status_when_throwing([] { throw Error(Kind::peer, "expected by this test"); }) == 75);
+  CHECK(status_when_throwing([] { throw system_error("a", "write", ENOSPC); }) == 75);
+  CHECK(status_when_throwing([] { throw system_error("a", "write", EIO); }) == 1);
+  CHECK(status_when_throwing([] { throw Error(Kind::io, "expected by this test").passing(); }) == 75);
   CHECK(status_when_throwing([] { throw Error(Kind::interrupted, "expected by this test"); }) == 130);
   CHECK(status_when_throwing([] { throw Error(Kind::terminated, "expected by this test"); }) == 143);
   CHECK(status_when_throwing([] { throw std::bad_alloc(); }) == 1);
@@ -83,9 +87,10 @@ TEST_CASE("a wait that is too long names the file and the time") {
   CHECK_THAT(error.message, Contains("never.done: not there after 0.05 s"));
 }
 
-TEST_CASE("a wait's limit is a number of seconds") {
+TEST_CASE("a wait's limit is a time") {
   CHECK(parse_wait_timeout("0").count() == 0);
   CHECK(parse_wait_timeout("2.5").count() == 2.5);
+  CHECK(parse_wait_timeout("01:00:00").count() == 3600);
   for (const char* text : {"", "-1", "soon", "nan", "inf", "1e10", "3 s"})
     CHECK_THAT(caught([&] { parse_wait_timeout(text); }).message,
                Contains("--wait-timeout: '" + std::string(text) + "'"));

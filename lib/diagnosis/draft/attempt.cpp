@@ -39,6 +39,12 @@ void add_missing(Attempt& attempt, const std::vector<Question>& questions, const
     }
 }
 
+/// All names, those that differ in numbers as one.
+std::string listed(const std::vector<std::string>& names) {
+  const std::vector<std::string> groups = describe_groups(group_names(names));
+  return join(groups, groups.size());
+}
+
 }  // namespace
 
 Layout Attempt::with_rules() const {
@@ -49,24 +55,29 @@ Layout Attempt::with_rules() const {
   return result;
 }
 
-Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, WholeTensors* whole) {
+Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, WholeTensors* whole,
+                const std::vector<Pattern>& unfused) {
   Attempt result;
   result.layout = std::move(layout);
   NumbersLeft numbers = number_names(result.layout, facts, cards, whole);
   result.open = std::move(numbers.open);
   std::erase_if(facts, [&](const NameFacts& fact) { return result.open.contains(fact.name); });
   Questions questions = ask(result.layout, facts, whole);
-  Decisions decisions = decide(result.layout.mesh, questions.all, cards, whole);
+  Decisions decisions = decide(result.layout.mesh, questions.all, cards, whole, unfused);
   result.open.merge(questions.open);
   for (auto& [name, open] : decisions.open)
     if (const auto more = numbers.may_count.find(name); more != numbers.may_count.end())
       open.candidates.insert(open.candidates.end(), more->second.begin(), more->second.end());
   result.open.merge(decisions.open);
   if (!decisions.followed.empty())
-    result.notes.push_back(join(describe_groups(group_names(decisions.followed)), 4) +
+    result.notes.push_back(listed(decisions.followed) +
                            ": taken to be cut as what has a name like theirs (a moment and its weight, a bias and its "
                            "matrix), which their "
                            "shapes allow but do not prove");
+  if (!decisions.either_uneven.empty())
+    result.notes.push_back(listed(decisions.either_uneven) +
+                           ": \"ceil\" and \"balanced\" give the same pieces here, and nothing shows which it is; on "
+                           "another mesh that of the job counts");
   std::vector<std::string> by_shape;
   std::vector<std::string> padded;
   for (const Question& question : questions.all) {
@@ -78,10 +89,8 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
     result.decided.push_back({question.name, keys->second, question.expected.value_or(question.first().shape)});
   }
   if (!by_shape.empty())
-    result.notes.push_back(
-        join(describe_groups(group_names(by_shape)), 4) +
-        ": decided by shapes alone, which do not show whether a dimension is fused, each of its parts "
-        "cut by itself (\"parts\": QKV, gate and up)");
+    result.notes.push_back(listed(by_shape) +
+                           ": cut as a whole, which their shapes allow and --unfused or the name of a like one says");
   if (whole != nullptr) {
     add_missing(result, questions.all, numbers.unexplained, *whole);
     find_buckets(result, facts, cards, *whole);
@@ -91,7 +100,7 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
   }
   if (!padded.empty())
     result.notes.push_back(
-        join(describe_groups(group_names(padded)), 4) +
+        listed(padded) +
         ": \"multiple_of\" is the least that gives this padding; on another mesh that of the job counts");
   return result;
 }

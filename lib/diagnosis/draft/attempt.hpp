@@ -24,7 +24,8 @@ struct Attempt {
 };
 
 /// Determines what the pieces on a layout's cards are: what their names count, and how each parameter is cut. `whole`
-/// may be null. Throws what `cards` and `whole` throw.
-Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, WholeTensors* whole);
+/// may be null; `unfused` as for `decide`. Throws what `cards` and `whole` throw.
+Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, WholeTensors* whole,
+                const std::vector<Pattern>& unfused);
 
 }  // namespace ckpt::drafting

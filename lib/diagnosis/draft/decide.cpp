@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/text.hpp"
+#include "diagnosis/draft/fused_names.hpp"
 #include "diagnosis/draft/search.hpp"
 #include "layout/language/rule_json.hpp"
 #include "layout/names/name_groups.hpp"
@@ -37,8 +38,9 @@ std::vector<std::string> names_within(const std::string& name) {
 
 class Decider {
  public:
-  Decider(const Mesh& mesh, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference)
-      : mesh_(mesh), questions_(questions), cards_(cards), search_(mesh_, cards, reference) {
+  Decider(const Mesh& mesh, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference,
+          const std::vector<Pattern>& unfused)
+      : mesh_(mesh), questions_(questions), cards_(cards), search_(mesh_, cards, reference), unfused_(unfused) {
     std::vector<std::string> names;
     for (const Question& question : questions) {
       by_name_[question.name] = &question;
@@ -89,10 +91,17 @@ class Decider {
     std::vector<Keys> fitting = search_.fitting(question);
     // Without whole tensors, equal pieces of one dimension may also belong to something flat.
     const bool is_proven = question.expected || (rank > 0 && has_uneven_pieces(question));
-    if (fitting.size() == 1 && is_proven)
+    if (fitting.size() == 1 && is_proven && !may_be_fused(question, fitting.front()))
       settle(question, std::move(fitting.front()));
     else
       undecided_[question.name] = std::move(fitting);
+  }
+
+  /// Whether only shapes say that a dimension is cut as a whole, and not each of several parts by itself.
+  bool may_be_fused(const Question& question, const Keys& keys) const {
+    if (!question.expected || question.has_data || !keys.split) return false;
+    return std::none_of(unfused_.begin(), unfused_.end(),
+                        [&](const Pattern& pattern) { return pattern.matches(question.name); });
   }
 
   void settle(const Question& question, Keys keys) {
@@ -173,18 +182,17 @@ class Decider {
     return std::includes(b.differing.begin(), b.differing.end(), a.differing.begin(), a.differing.end());
   }
 
-  Open left_open(const Question& question, const std::vector<Keys>& fitting) const {
+  Open left_open(const Question& question, const std::vector<Keys>& fitting) {
     constexpr std::size_t most = 4;
     Open open;
+    open.found = found_text(question);
     const Shape& shape = question.first().shape;
-    const std::string wanted = question.expected ? " for " + to_string(*question.expected) : "";
-    const std::string pieces = to_string(shape) + wanted;
-    if (question.is_constant && !question.differing.empty() && has_uneven_pieces(question))
-      open.found = "pieces of " + pieces + " and other shapes, all elements of one value";
-    else if (question.is_constant)
-      open.found = pieces + " on each card, all elements of one value, so that equal bytes prove nothing";
-    else
-      open.found = "different pieces of " + pieces + " over " + axes_text(mesh_, question.differing);
+    const bool is_fusion_open = fitting.size() == 1 && may_be_fused(question, fitting.front());
+    if (is_fusion_open) {
+      open.is_usually_fused = usual_parts(question.name) != 0;
+      for (const Keys& keys : in_usual_parts(question, fitting.front()))
+        open.candidates.push_back(shown(keys, question, mesh_));
+    }
     for (const Keys& keys : fitting)
       if (open.candidates.size() < most) open.candidates.push_back(shown(keys, question, mesh_));
     if (!question.expected && shape.size() == 1 && !question.differing.empty())
@@ -194,16 +202,59 @@ class Decider {
     if (!question.expected) {
       open.needed = "the whole tensors";
       open.advice.what = Advice::What::give_tensors;
+    } else if (fitting.empty()) {
+      explain_misfit(question, open);
+    } else if (is_fusion_open) {
+      open.needed =
+          "whether the dimension is fused, each of its parts (Q, K and V, gate and up) cut by itself, which "
+          "shapes do not show";
+      open.advice.what = Advice::What::say_unfused;
     } else if (!question.has_data) {
       open.needed = "whole tensors of this dtype, not their shapes alone";
       open.advice.what = Advice::What::give_tensors;
-    } else if (fitting.empty()) {
-      open.needed = "no rule that is tried gives the whole tensor: is the mesh the job's own?";
-      open.advice.what = Advice::What::give_mesh;
     } else {
       open.needed = "which of them it is";
     }
     return open;
+  }
+
+  std::string found_text(const Question& question) const {
+    const std::string wanted = question.expected ? " for " + to_string(*question.expected) : "";
+    const std::string pieces = to_string(question.first().shape) + wanted;
+    if (question.is_constant && !question.differing.empty() && has_uneven_pieces(question))
+      return "pieces of " + pieces + " and other shapes, all elements of one value";
+    if (question.is_constant)
+      return pieces + " on each card, all elements of one value, so that equal bytes prove nothing";
+    if (question.differing.empty()) return "equal copies of " + pieces + " on each card";
+    return "different pieces of " + pieces + " over " + axes_text(mesh_, question.differing);
+  }
+
+  /// The same cut of a dimension that is fused of as many equal parts as is usual under such a name.
+  std::vector<Keys> in_usual_parts(const Question& question, const Keys& whole) const {
+    std::vector<Keys> found;
+    const std::uint64_t count = usual_parts(question.name);
+    for (std::size_t dim = 0; count != 0 && dim < whole.split->size(); ++dim) {
+      Keys keys = whole;
+      keys.parts = Parts{dim, {}, count};
+      const bool is_cut = !(*whole.split)[dim].empty() && (*question.expected)[dim] % count == 0;
+      if (is_cut && Trial(mesh_, question, cards_, nullptr).resolved(keys)) found.push_back(std::move(keys));
+    }
+    return found;
+  }
+
+  /// Says why no rule fits: no shape does, which the mesh may explain; or only the values differ.
+  void explain_misfit(const Question& question, Open& open) {
+    Question by_shape = question;
+    by_shape.has_data = false;
+    const std::vector<Keys> fitting = question.has_data ? search_.fitting(by_shape) : std::vector<Keys>{};
+    if (fitting.empty()) {
+      open.needed = "a rule that gives this shape: none that is tried does on this mesh";
+      open.advice.what = Advice::What::give_mesh;
+      return;
+    }
+    for (const Keys& keys : fitting) open.candidates.push_back(shown(keys, question, mesh_));
+    open.found += ", whose values are not the whole tensor's by any rule that is tried";
+    open.needed = "its rule, or the whole tensors of this very step";
   }
 
   /// True for numbers without dimensions, and vectors not of floats: counters, states of random generators. Assuming it
@@ -216,35 +267,39 @@ class Decider {
 
   static Keys first_copy(const Question& question) { return candidates(Family::first, question, {}, {}).front(); }
 
-  /// Pieces that divide evenly fit every word for `uneven`. If the checkpoint's other parameters all fit one word, all
-  /// get it: it makes no difference on this mesh, and fits another mesh better.
+  bool fits(const std::string& name, Keys keys, Uneven word) const {
+    if (keys.uneven == word) return true;
+    keys.uneven = word;
+    return Trial(mesh_, *by_name_.at(name), cards_, nullptr).resolved(keys).has_value();
+  }
+
+  /// Pieces that divide evenly fit every word for `uneven`. If some pieces fit one word alone, and all others fit it,
+  /// too, all get it: it makes no difference on this mesh, and fits another mesh better.
   void unify_uneven() {
-    for (const Uneven word : {Uneven::ceil, Uneven::balanced}) {
-      std::map<std::string, Keys> changed;
-      bool is_needed = false;
-      bool fits_all = true;
-      for (const auto& [name, keys] : decisions_.keys) {
-        if (!keys.split || keys.pad || keys.sizes) continue;
-        is_needed = is_needed || keys.uneven;
-        Keys other = keys;
-        other.uneven = word;
-        if (keys.uneven != word && !Trial(mesh_, *by_name_.at(name), cards_, nullptr).resolved(other)) {
-          fits_all = false;
-          break;
-        }
-        changed[name] = std::move(other);
-      }
-      if (!is_needed) return;
-      if (!fits_all) continue;
-      for (auto& [name, keys] : changed) decisions_.keys[name] = std::move(keys);
-      return;
+    std::vector<std::string> cut;
+    bool is_needed = false;
+    bool all_ceil = true;
+    bool all_balanced = true;
+    for (const auto& [name, keys] : decisions_.keys) {
+      if (!keys.split || keys.pad || keys.sizes) continue;
+      cut.push_back(name);
+      const bool is_ceil = fits(name, keys, Uneven::ceil);
+      const bool is_balanced = fits(name, keys, Uneven::balanced);
+      if (keys.uneven && is_ceil && is_balanced) decisions_.either_uneven.push_back(name);
+      is_needed = is_needed || keys.uneven;
+      all_ceil = all_ceil && is_ceil;
+      all_balanced = all_balanced && is_balanced;
     }
+    if (!is_needed || all_ceil == all_balanced) return;
+    decisions_.either_uneven.clear();
+    for (const std::string& name : cut) decisions_.keys[name].uneven = all_ceil ? Uneven::ceil : Uneven::balanced;
   }
 
   const Mesh& mesh_;
   const std::vector<Question>& questions_;
   CardData& cards_;
   Search search_;
+  const std::vector<Pattern>& unfused_;
   std::map<std::string, const Question*> by_name_;
   std::map<std::string, std::size_t> group_of_;              // of names that differ only in numbers
   std::vector<std::map<std::string, std::string>> leaders_;  // by group: for each text of keys a name that has them
@@ -264,8 +319,9 @@ void leave_implied(Keys& keys, const At& implied) {
   if (keys.at->empty()) keys.at.reset();
 }
 
-Decisions decide(const Mesh& mesh, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference) {
-  return Decider(mesh, questions, cards, reference).decide();
+Decisions decide(const Mesh& mesh, const std::vector<Question>& questions, CardData& cards, WholeTensors* reference,
+                 const std::vector<Pattern>& unfused) {
+  return Decider(mesh, questions, cards, reference, unfused).decide();
 }
 
 }  // namespace ckpt::drafting

@@ -1,5 +1,7 @@
 #include "diagnosis/draft/draft.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -111,12 +113,17 @@ class StoredFiles final : public CardData {
 /// A reference's tensors, and its data if it has any. It refers to the reference and the store.
 class ReferenceTensors final : public WholeTensors {
  public:
-  ReferenceTensors(const Reference& reference, SourceStore& store, std::size_t most_open) : reference_(reference) {
+  ReferenceTensors(const Reference& reference, std::optional<Tolerance> tolerance, SourceStore& store,
+                   std::size_t most_open)
+      : reference_(reference), tolerance_(tolerance) {
     if (reference.has_data()) reader_ = std::make_unique<ReferenceReader>(reference, store, window_bytes, most_open);
   }
 
   const std::vector<Tensor>& tensors() const override { return reference_.tensors(); }
-  bool has_data() const override { return reference_.has_data(); }
+  bool has_data() const override { return reader_ != nullptr; }
+  std::optional<Tolerance> tolerance() const override { return tolerance_; }
+
+  void take_shapes_alone() { reader_.reset(); }
 
   void read(const std::string& name, const Box& box, std::span<std::byte> out) override {
     if (out.empty()) return;
@@ -128,6 +135,7 @@ class ReferenceTensors final : public WholeTensors {
 
  private:
   const Reference& reference_;
+  std::optional<Tolerance> tolerance_;
   std::unique_ptr<ReferenceReader> reader_;
   std::uint64_t bytes_ = 0;
 };
@@ -161,13 +169,15 @@ class Drafter {
     std::erase_if(facts, [&](const NameFacts& fact) { return parts.open.contains(fact.name); });
     if (!job_.mesh && layout.mesh.axes == std::vector<std::string>{"card"}) find_mesh(layout, facts);
     if (job_.reference != nullptr) {
-      whole_ = std::make_unique<ReferenceTensors>(*job_.reference, store_, most_open_);
+      whole_ = std::make_unique<ReferenceTensors>(*job_.reference, job_.tolerance, store_, most_open_);
       rename(layout, facts);
     }
-    best_ = attempt(layout, facts, files, whole_.get());
+    best_ = attempt(layout, facts, files, whole_.get(), job_.unfused);
+    if (take_shapes_of_another_step(facts, files)) best_ = attempt(layout, facts, files, whole_.get(), job_.unfused);
     if (!best_.open.empty() && job_.mesh) try_other_meshes(layout, facts, files);
     if (!best_.open.empty()) try_other_orders(layout, facts, files);
     if (job_.mesh) add_order_note();
+    if (job_.mesh && !best_.open.empty()) add_mesh_note(facts);
     draft_.bytes_read += files.bytes_read() + (whole_ ? whole_->bytes_read() : 0);
     draft_.layout = best_.with_rules();
     if (reopen_refuted()) draft_.layout = best_.with_rules();
@@ -270,7 +280,7 @@ class Drafter {
       }
       if (other.mesh.shape == layout.mesh.shape) continue;  // differs only in names, which bytes do not show
       other.files = CardFiles({{FileTemplate(path, other.mesh), ""}});
-      Attempt result = attempt(std::move(other), facts, files, whole_.get());
+      Attempt result = attempt(std::move(other), facts, files, whole_.get(), job_.unfused);
       if (result.open.size() >= best_.open.size()) continue;
       best_ = std::move(result);
     }
@@ -285,6 +295,79 @@ class Drafter {
     for (Axis axis = 0; axis < mesh.axes.size(); ++axis)
       words.push_back(mesh.axes[axis] + "=" + std::to_string(mesh.shape[axis]));
     return join(words, words.size());
+  }
+
+  /// Whether the reference's values are those of another step: of all parameters whose values are known, none is as the
+  /// cards have it, and not even the first elements of one are. Then only its shapes count.
+  bool take_shapes_of_another_step(const std::vector<NameFacts>& facts, StoredFiles& files) {
+    if (best_.open.empty() || !whole_ || !whole_->has_data() || job_.tolerance) return false;
+    std::set<std::string> decided;
+    for (const ParameterRule& rule : best_.decided) decided.insert(rule.name);
+    bool is_compared = false;
+    double farthest = 0;
+    for (const Question& question : ask(best_.layout, facts, whole_.get()).all) {
+      if (!question.has_data || question.is_constant || !question.first().dtype.is_float()) continue;
+      if (decided.contains(question.name)) return false;
+      const std::optional<double> difference = difference_at_start(question, files);
+      if (!difference) continue;
+      if (*difference == 0) return false;
+      is_compared = true;
+      farthest = std::max(farthest, *difference);
+    }
+    if (!is_compared) return false;
+    constexpr double near = 0.3;  // unrelated values of one size differ by 1.4
+    std::string note = "the values of " + job_.reference->origin() +
+                       " are not those of this checkpoint: of another step? Only its shapes are used";
+    if (farthest < near)
+      note += fmt::format("; --tolerance {:.2} compares values that are near", std::max(0.01, 1.5 * farthest));
+    draft_.notes.push_back(std::move(note));
+    whole_->take_shapes_alone();
+    return true;
+  }
+
+  /// How far a parameter's first elements in its last dimension, which any cut leaves on the first card, are from the
+  /// reference's: by root mean squares. Nothing if they cannot be compared.
+  std::optional<double> difference_at_start(const Question& question, StoredFiles& files) {
+    const Shape& stored = question.first().shape;
+    if (stored.empty() || numel(stored) == 0 || question.expected->size() != stored.size()) return std::nullopt;
+    constexpr std::uint64_t most = 64;
+    const std::size_t last = stored.size() - 1;
+    const std::uint64_t count = std::min({most, stored[last], (*question.expected)[last]});
+    Box box{Shape(stored.size(), 0), Shape(stored.size(), 1)};
+    box.set(last, {0, count});
+    const DType& ours = question.first().dtype;
+    const DType& theirs = whole_->find(question.name)->dtype;
+    std::vector<std::byte> our_bytes(count * ours.size);
+    std::vector<std::byte> their_bytes(count * theirs.size);
+    files.read(first_holder(question.pieces), question.stored, {0, count}, our_bytes);
+    whole_->read(question.name, box, their_bytes);
+    if (are_same(ours, our_bytes, theirs, their_bytes)) return 0;
+    Likeness likeness(ours, theirs, Tolerance{});
+    likeness.add(our_bytes, their_bytes);
+    return likeness.relative_difference();
+  }
+
+  /// If the given mesh leaves something open, another may explain which cards hold the same.
+  void add_mesh_note(const std::vector<NameFacts>& facts) {
+    std::vector<Classes> classes;
+    for (const NameFacts& fact : facts)
+      if (!fact.is_constant) classes.push_back(classes_of(fact.pieces));
+    const auto mesh = mesh_of_classes(classes);
+    if (!mesh) return;
+    const auto sizes = [](const Mesh& of) {
+      std::vector<std::uint64_t> longer(of.shape.begin(), of.shape.end());
+      std::erase(longer, std::uint64_t{1});
+      std::sort(longer.begin(), longer.end());
+      return longer;
+    };
+    if (sizes(*mesh) == sizes(best_.layout.mesh)) return;
+    Mesh named = *mesh;
+    if (named.axes.size() == 2) named.axes = {"dp", "tp"};
+    std::string option;
+    for (Axis axis = 0; axis < named.axes.size(); ++axis)
+      option += (axis == 0 ? "" : ",") + named.axes[axis] + "=" + std::to_string(named.shape[axis]);
+    draft_.notes.push_back("which cards hold the same is explained by a mesh of " + format_list(mesh->shape) +
+                           ", not by " + axes_text(best_.layout.mesh) + "; try --mesh " + option);
   }
 
   /// Bytes cannot distinguish axes of one size, but frameworks name those along which cards hold copies.
@@ -323,7 +406,7 @@ class Drafter {
           moved[name].pieces[position] = facts[name].pieces[order[position]];
       const Checkpoint checkpoint = opened(other);
       StoredFiles moved_files(checkpoint, store_, most_open_);
-      Attempt result = attempt(std::move(other), std::move(moved), moved_files, whole_.get());
+      Attempt result = attempt(std::move(other), std::move(moved), moved_files, whole_.get(), job_.unfused);
       draft_.bytes_read += moved_files.bytes_read();
       if (result.open.size() < best_.open.size()) best_ = std::move(result);
       if (best_.open.empty()) return;
@@ -338,9 +421,10 @@ class Drafter {
       for (const BucketMember& member : bucket.members) taken.insert(member.name);
     if (taken.empty()) return false;
     const Checkpoint checkpoint = opened(draft_.layout);
-    const Refutations refuted =
-        refute({checkpoint, job_.reference, [&](const std::string& name) { return taken.contains(name); }},
-               job_.resources, store_, draft_.bytes_read);
+    const bool has_values = whole_ && whole_->has_data();
+    const Refutations refuted = refute({checkpoint, has_values ? job_.reference : nullptr, job_.tolerance,
+                                        [&](const std::string& name) { return taken.contains(name); }},
+                                       job_.resources, store_, draft_.bytes_read);
     for (const auto& [name, why] : refuted)
       best_.open[name] = {"what its samples say is not so for the whole: " + why, {}, "its rule"};
     std::erase_if(best_.decided, [&](const ParameterRule& decided) { return refuted.contains(decided.name); });

@@ -7,6 +7,7 @@
 
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/reference.hpp"
+#include "compare/mismatch.hpp"
 #include "diagnosis/draft/open.hpp"
 #include "jobs/types/resources.hpp"
 #include "layout/language/layout.hpp"
@@ -18,6 +19,8 @@ struct DraftJob {
   std::optional<Mesh> mesh;              ///< axes and sizes; absent: determined from names and bytes
   const Reference* reference = nullptr;  ///< the whole tensors; null: none
   std::vector<Pattern> may_be_missing;   ///< tensors of the reference that the checkpoint need not have
+  std::vector<Pattern> unfused;          ///< parameters of which the user says that no dimension is fused
+  std::optional<Tolerance> tolerance;    ///< the reference is of another step: how near its values are
   Resources resources;
 };
 

@@ -1,6 +1,7 @@
 #include "diagnosis/draft/evidence.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tensor/number.hpp"
 
@@ -28,6 +29,40 @@ bool are_same(const DType& ours, std::span<const std::byte> a, const DType& thei
   const NumberFormat their_format = *number_format(theirs);
   if (ours.size >= theirs.size) return round_to(our_format, a.data(), their_format, b.data(), a.size() / ours.size);
   return round_to(their_format, b.data(), our_format, a.data(), a.size() / ours.size);
+}
+
+Likeness::Likeness(const DType& ours, const DType& theirs, std::optional<Tolerance> tolerance)
+    : ours_(ours), theirs_(theirs), tolerance_(tolerance) {}
+
+void Likeness::add(std::span<const std::byte> ours, std::span<const std::byte> theirs) {
+  if (!tolerance_) {
+    are_same_ = are_same_ && are_same(ours_, ours, theirs_, theirs);
+    return;
+  }
+  const NumberFormat our_format = *number_format(ours_);
+  const NumberFormat their_format = *number_format(theirs_);
+  const std::uint64_t count = ours.size() / ours_.size;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double a = float_value(our_format, ours.data() + i * ours_.size);
+    const double b = float_value(their_format, theirs.data() + i * theirs_.size);
+    if (std::isnan(a) && std::isnan(b)) continue;
+    squares_ours_ += a * a;
+    squares_theirs_ += b * b;
+    squares_between_ += (a - b) * (a - b);
+  }
+  count_ += count;
+}
+
+bool Likeness::holds() const {
+  if (!tolerance_) return are_same_;
+  if (squares_between_ == 0) return true;
+  const double larger = std::sqrt(std::max(squares_ours_, squares_theirs_));
+  const double allowed = tolerance_->relative * larger + tolerance_->absolute * std::sqrt(double(count_));
+  return std::isfinite(squares_between_) && std::sqrt(squares_between_) <= allowed;
+}
+
+double Likeness::relative_difference() const {
+  return squares_between_ == 0 ? 0 : std::sqrt(squares_between_ / std::max(squares_ours_, squares_theirs_));
 }
 
 }  // namespace ckpt::drafting

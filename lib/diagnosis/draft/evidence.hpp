@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "compare/mismatch.hpp"
 #include "layout/placement/placement.hpp"
 
 namespace ckpt::drafting {
@@ -25,6 +27,8 @@ class WholeTensors {
   virtual const std::vector<Tensor>& tensors() const = 0;
   /// Whether elements can be read; else only names, shapes and dtypes are known.
   virtual bool has_data() const = 0;
+  /// How near they are to the cards' elements, if they are of another step; absent: of the same one.
+  virtual std::optional<Tolerance> tolerance() const { return std::nullopt; }
   /// Reads the elements of a box, in row-major order and in the reference's own dtype. Throws input, naming the file.
   virtual void read(const std::string& name, const Box& box, std::span<std::byte> out) = 0;
 
@@ -40,5 +44,27 @@ bool are_comparable(const DType& ours, const DType& theirs);
 
 /// Whether elements are the same: byte by byte, or with those of the wider type rounded to the other.
 bool are_same(const DType& ours, std::span<const std::byte> a, const DType& theirs, std::span<const std::byte> b);
+
+/// Compares runs of elements: without a tolerance each must be the same. With one, floating-point elements must be near
+/// on the whole, by root mean squares: single ones may be anything between two steps of a training.
+class Likeness {
+ public:
+  Likeness(const DType& ours, const DType& theirs, std::optional<Tolerance> tolerance);
+
+  void add(std::span<const std::byte> ours, std::span<const std::byte> theirs);
+  bool holds() const;
+  /// The root mean square of the differences, divided by that of the larger side; 0 without a tolerance.
+  double relative_difference() const;
+
+ private:
+  DType ours_;
+  DType theirs_;
+  std::optional<Tolerance> tolerance_;
+  bool are_same_ = true;
+  double squares_ours_ = 0;
+  double squares_theirs_ = 0;
+  double squares_between_ = 0;
+  std::uint64_t count_ = 0;
+};
 
 }  // namespace ckpt::drafting

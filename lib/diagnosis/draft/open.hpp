@@ -15,6 +15,7 @@ struct Open {
   std::vector<std::string> candidates;  ///< keys that would fit, as JSON; empty if none is known
   std::string needed;                   ///< what would decide: "the whole tensors"
   Advice advice = {};                   ///< how to give it
+  bool is_usually_fused = false;        ///< by its name (usual_parts); the user must not overlook it
 
   friend auto operator<=>(const Open&, const Open&) = default;
 };

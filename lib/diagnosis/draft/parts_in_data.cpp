@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 
@@ -17,22 +18,58 @@ std::uint64_t hash_of(const std::byte* bytes, std::uint64_t count) {
   return std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes), count});
 }
 
+/// One slice's elements, which are a row of `bytes` or a column (see `hashes`).
+std::span<const std::byte> slice_of(const std::vector<std::byte>& bytes, std::uint64_t slices, std::uint64_t wide,
+                                    std::uint64_t element, bool by_rows, std::uint64_t slice,
+                                    std::vector<std::byte>& column) {
+  if (by_rows) return std::span(bytes).subspan(slice * wide * element, wide * element);
+  column.resize(wide * element);
+  for (std::uint64_t w = 0; w < wide; ++w)
+    std::copy_n(bytes.data() + (w * slices + slice) * element, element, column.data() + w * element);
+  return column;
+}
+
 /// Hashes some elements of each slice. `bytes` holds `slices` × `wide` elements, in which the slices are rows, or the
 /// columns.
 std::vector<std::uint64_t> hashes(const std::vector<std::byte>& bytes, std::uint64_t slices, std::uint64_t wide,
                                   std::uint64_t element, bool by_rows) {
   std::vector<std::uint64_t> result;
-  std::vector<std::byte> column(wide * element);
-  for (std::uint64_t s = 0; s < slices; ++s) {
-    if (by_rows) {
-      result.push_back(hash_of(bytes.data() + s * wide * element, wide * element));
-      continue;
-    }
-    for (std::uint64_t w = 0; w < wide; ++w)
-      std::copy_n(bytes.data() + (w * slices + s) * element, element, column.data() + w * element);
-    result.push_back(hash_of(column.data(), column.size()));
-  }
+  std::vector<std::byte> column;
+  for (std::uint64_t s = 0; s < slices; ++s)
+    result.push_back(hash_of(slice_of(bytes, slices, wide, element, by_rows, s, column).data(), wide * element));
   return result;
+}
+
+/// Some elements of each slice of the whole tensor and of a piece, as `hashes` takes them.
+struct Slices {
+  std::vector<std::byte> bytes;
+  std::uint64_t count = 0;
+  DType dtype;
+};
+
+/// For each slice of the piece, the number of the whole tensor's slice to which it is near; its own numbers, which no
+/// slice has, where there is none. The slice after the one before is looked at first, so that few others are.
+std::vector<std::uint64_t> near_slices(const Slices& whole, const Slices& piece, std::uint64_t wide, bool by_rows,
+                                       const Tolerance& tolerance) {
+  std::vector<std::byte> our_column;
+  std::vector<std::byte> their_column;
+  const auto is_near = [&](std::uint64_t ours, std::uint64_t theirs) {
+    Likeness likeness(piece.dtype, whole.dtype, tolerance);
+    likeness.add(slice_of(piece.bytes, piece.count, wide, piece.dtype.size, by_rows, ours, our_column),
+                 slice_of(whole.bytes, whole.count, wide, whole.dtype.size, by_rows, theirs, their_column));
+    return likeness.holds();
+  };
+  std::vector<std::uint64_t> found;
+  std::uint64_t next = 0;
+  for (std::uint64_t s = 0; s < piece.count; ++s) {
+    std::uint64_t slice = next;
+    if (next >= whole.count || !is_near(s, next))
+      for (slice = 0; slice < whole.count && !is_near(s, slice);) ++slice;
+    if (slice == whole.count) return {};  // one slice that is near to none makes all the rest worthless
+    found.push_back(slice);
+    next = slice + 1;
+  }
+  return found;
 }
 
 }  // namespace
@@ -69,7 +106,8 @@ std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question
   const Shape& stored = question.first().shape;
   const std::size_t rank = stored.size();
   const std::uint64_t element = question.first().dtype.size;
-  if (!have_same_bytes(reference.find(question.name)->dtype, question.first().dtype))
+  const DType& other = reference.find(question.name)->dtype;
+  if (!reference.tolerance() && !have_same_bytes(other, question.first().dtype))
     return std::nullopt;  // slices are identified by bytes
   if (rank != logical.size() || logical[dim] > most_slices || numel(stored) == 0) return std::nullopt;
   const bool by_rows = rank == 1 || dim + 1 < rank;  // then the elements taken of a slice are in its last dimension
@@ -79,7 +117,7 @@ std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question
   Box box{Shape(rank, 0), Shape(rank, 1)};
   if (rank > 1) box.set(across, {0, wide});
   box.set(dim, {0, logical[dim]});
-  std::vector<std::byte> whole(logical[dim] * wide * element);
+  std::vector<std::byte> whole(logical[dim] * wide * other.size);
   reference.read(question.name, box, whole);
 
   std::vector<std::byte> piece(stored[dim] * wide * element);
@@ -90,6 +128,13 @@ std::optional<std::vector<std::uint64_t>> parts_in_data(const Question& question
     const std::uint64_t start = r * strides[by_rows && rank > 1 ? dim : across];
     cards.read(first_holder(question.pieces), question.stored, {start, start + each},
                std::span(piece).subspan(r * each * element, each * element));
+  }
+  if (reference.tolerance()) {
+    std::vector<std::uint64_t> all(logical[dim]);
+    std::iota(all.begin(), all.end(), std::uint64_t{0});
+    return parts_of(all, near_slices({std::move(whole), logical[dim], other},
+                                     {std::move(piece), stored[dim], question.first().dtype}, wide, by_rows,
+                                     *reference.tolerance()));
   }
   return parts_of(hashes(whole, logical[dim], wide, element, by_rows),
                   hashes(piece, stored[dim], wide, element, by_rows));

@@ -30,11 +30,12 @@ struct ReaderLimits {
 /// Compares a draft's parameters with the reference's, in one thread.
 class Comparison {
  public:
-  Comparison(const Placement& placement, SourceReader& reader, const Reference& reference, SourceStore& store,
-             const ReaderLimits& limits)
+  Comparison(const Placement& placement, SourceReader& reader, const Reference& reference,
+             std::optional<Tolerance> tolerance, SourceStore& store, const ReaderLimits& limits)
       : placement_(placement),
         reader_(reader),
         reference_(reference),
+        tolerance_(tolerance),
         whole_(reference, store, limits.window_bytes, limits.most_open),
         scratch_(scratch_bytes) {}
 
@@ -46,21 +47,26 @@ class Comparison {
     const Tensor& other = reference_.tensors()[*number];
     if (!(other.shape == tensor.shape)) return "it has the shape " + to_string(tensor.shape);
     if (!are_comparable(tensor.dtype, other.dtype)) return "";
+    if (tolerance_ && !(tensor.dtype.is_float() && other.dtype.is_float())) return "";
+    Likeness likeness(tensor.dtype, other.dtype, tolerance_);
     std::string found;
     const std::uint64_t each = std::max<std::uint64_t>(1, box_bytes / std::max<std::uint64_t>(1, tensor.dtype.size));
     const std::uint64_t size = numel(tensor.shape);
     for (std::uint64_t from = 0; from < size && found.empty(); from += each)
       for_each_box(tensor.shape, {from, std::min(size, from + each)}, [&](const Box& box) {
         check_interrupt();
-        if (found.empty() && !is_same(parameter, *number, box)) found = "its elements in " + to_string(box) + " differ";
+        if (!found.empty()) return;
+        compare(parameter, *number, box, likeness);
+        if (!tolerance_ && !likeness.holds()) found = "its elements in " + to_string(box) + " differ";
       });
+    if (found.empty() && !likeness.holds()) found = "its elements are not near on the whole";
     return found;
   }
 
   std::uint64_t bytes_read() const noexcept { return bytes_; }
 
  private:
-  bool is_same(ParameterId parameter, std::size_t number, const Box& box) {
+  void compare(ParameterId parameter, std::size_t number, const Box& box, Likeness& likeness) {
     const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
     ours_.resize(numel(box.shape()) * element);
     const DType& other = reference_.tensors()[number].dtype;
@@ -68,12 +74,13 @@ class Comparison {
     reader_.read_box(parameter, box, ours_, scratch_.first(scratch_.size()));
     whole_.read(number, box, theirs_);
     bytes_ += ours_.size() + theirs_.size();
-    return are_same(placement_.tensors()[parameter].dtype, ours_, other, theirs_);
+    likeness.add(ours_, theirs_);
   }
 
   const Placement& placement_;
   SourceReader& reader_;
   const Reference& reference_;
+  std::optional<Tolerance> tolerance_;
   ReferenceReader whole_;
   Buffer scratch_;
   std::vector<std::byte> ours_;
@@ -83,13 +90,14 @@ class Comparison {
 
 /// The first difference of each of these parameters from the reference; empty if there is none. Adds the bytes read.
 std::vector<std::string> differences(const Placement& placement, const std::vector<ParameterId>& parameters,
-                                     SourceReader& reader, const Reference& reference, SourceStore& store,
+                                     SourceReader& reader, const ProofInput& draft, SourceStore& store,
                                      const ReaderLimits& all, unsigned threads, std::uint64_t& bytes_read) {
   std::vector<std::string> found(parameters.size());
   std::atomic<std::uint64_t> bytes = 0;
   const ReaderLimits each{all.window_bytes / threads, std::max<std::size_t>(1, all.most_open / threads)};
   for_each_in_parallel(
-      threads, parameters.size(), [&] { return Comparison(placement, reader, reference, store, each); },
+      threads, parameters.size(),
+      [&] { return Comparison(placement, reader, *draft.reference, draft.tolerance, store, each); },
       [&](Comparison& comparison, std::uint64_t i) {
         const std::uint64_t before = comparison.bytes_read();
         found[i] = comparison.difference(parameters[i]);
@@ -127,8 +135,8 @@ Refutations refute(const ProofInput& draft, const Resources& resources, SourceSt
   std::vector<ParameterId> left;
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
     if (is_taken[parameter]) left.push_back(parameter);
-  const std::vector<std::string> found = differences(placement, left, reader, *draft.reference, store,
-                                                     {resources.memory_bytes / 4, most_open}, threads, bytes_read);
+  const std::vector<std::string> found =
+      differences(placement, left, reader, draft, store, {resources.memory_bytes / 4, most_open}, threads, bytes_read);
   for (std::size_t i = 0; i < left.size(); ++i)
     if (!found[i].empty()) refuted[placement.tensors()[left[i]].name] = found[i];
   return refuted;

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/reference.hpp"
+#include "compare/mismatch.hpp"
 #include "jobs/types/resources.hpp"
 
 namespace ckpt::drafting {
@@ -18,6 +20,7 @@ using Refutations = std::map<std::string, std::string>;
 struct ProofInput {
   const Checkpoint& checkpoint;
   const Reference* reference = nullptr;
+  std::optional<Tolerance> tolerance;  ///< of the reference's values; absent: they are the same
   Keep taken;
 };
 Refutations refute(const ProofInput& draft, const Resources& resources, SourceStore& store, std::uint64_t& bytes_read);

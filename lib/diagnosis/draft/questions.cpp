@@ -47,7 +47,9 @@ void expect(Question& question, const WholeTensors* reference) {
     return;
   }
   question.expected = tensor->shape;
-  question.has_data = reference->has_data() && !tensor->verbatim && are_comparable(first.dtype, tensor->dtype);
+  const bool may_be_near = first.dtype.is_float() && tensor->dtype.is_float();
+  question.has_data = reference->has_data() && !tensor->verbatim && are_comparable(first.dtype, tensor->dtype) &&
+                      (!reference->tolerance() || may_be_near);
 }
 
 }  // namespace

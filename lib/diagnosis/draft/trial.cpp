@@ -83,9 +83,13 @@ bool Trial::fits(const Keys& keys) {
   if (reference_ == nullptr || question_.first().verbatim) return true;
   if (samples_.empty()) take_samples();
   const auto cards = cards_that_count(*placement);
-  return std::all_of(samples_.begin(), samples_.end(), [&](const Sample& sample) {
-    return (cards && !cards->contains(sample.card)) || agrees(*placement, sample);
-  });
+  Likeness likeness(question_.first().dtype, reference_->find(question_.name)->dtype, reference_->tolerance());
+  for (const Sample& sample : samples_) {
+    if (cards && !cards->contains(sample.card)) continue;
+    compare(*placement, sample, likeness);
+    if (!reference_->tolerance() && !likeness.holds()) return false;
+  }
+  return likeness.holds();
 }
 
 void Trial::take_samples() {
@@ -107,23 +111,21 @@ void Trial::take_samples() {
   }
 }
 
-bool Trial::agrees(const Placement& placement, const Sample& sample) {
+void Trial::compare(const Placement& placement, const Sample& sample, Likeness& likeness) {
   const std::uint64_t element = question_.first().dtype.size;
   const DType& other = reference_->find(question_.name)->dtype;
-  bool is_same = true;
   std::vector<std::byte> ours;
   std::vector<std::byte> theirs;
   placement.for_each_region(0, sample.card, sample.elements, [&](ParameterId, const Region& region) {
-    if (!is_same) return;
+    if (!reference_->tolerance() && !likeness.holds()) return;
     const Shape shape = region.box.shape();
     ours.resize(numel(shape) * element);
     theirs.resize(numel(shape) * other.size);
     run(strided_copy(shape, region.strides, row_major_strides(shape), element),
         sample.bytes.data() + (region.offset - sample.elements.lo) * element, ours.data());
     reference_->read(question_.name, region.box, theirs);
-    is_same = are_same(question_.first().dtype, ours, other, theirs);
+    likeness.add(ours, theirs);
   });
-  return is_same;
 }
 
 }  // namespace ckpt::drafting

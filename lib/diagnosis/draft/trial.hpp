@@ -32,7 +32,7 @@ class Trial {
   };
 
   void take_samples();
-  bool agrees(const Placement& placement, const Sample& sample);
+  void compare(const Placement& placement, const Sample& sample, Likeness& likeness);
 
   const Mesh& mesh_;
   const Question& question_;

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "layout/names/better_pattern.hpp"
 #include "layout/placement/number_ties.hpp"
 #include "processes/gather_all.hpp"
 #include "tensor/number.hpp"
@@ -113,10 +114,8 @@ std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placemen
   stayed.report_to(warnings);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (is_used[i]) continue;
-    const std::string& pattern = rules[i].names.text();
     warnings.push_back("nothing is cast to " + rules[i].dtype.name + ": no floating-point parameter matches '" +
-                       pattern + "'" +
-                       (names.empty() ? "" : "; the nearest names are " + join(nearest(pattern, names))));
+                       rules[i].names.text() + "'; " + better_pattern(rules[i].names, names));
   }
   return warnings;
 }

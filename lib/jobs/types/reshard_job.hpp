@@ -44,6 +44,7 @@ struct ReshardJob {
   Verify verify = Verify::written;
   bool is_view = false;  ///< the output only shows the source's data: nothing is written or verified
   bool dry_run = false;
+  bool is_strict = false;  ///< a warning before the output is published ends the job
   Resources resources;
 
   /// Whether the written data is compared with the data read.
@@ -71,7 +72,8 @@ struct Report {
   std::uint64_t staging_bytes = 0;          ///< the largest staging memory of a process
   /// From a dry run: the most memory that a process of the job holds, staging included.
   std::uint64_t peak_bytes = 0;
-  std::uint64_t bytes_read = 0;  ///< done
+  std::optional<std::uint64_t> free_bytes = {};  ///< from a dry run: where the output goes
+  std::uint64_t bytes_read = 0;                  ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_resumed = 0;  ///< written by an earlier run, and found good
@@ -92,7 +94,8 @@ struct Report {
     std::vector<TableLayerFacts> layers;  ///< oldest first; empty: it comes from one checkpoint
   };
   std::vector<TableUse> tables;
-  std::string manifest;  ///< of an output that went to a pipe, with all fingerprints; on process 0
+  bool is_standing = false;  ///< the output was there already, as the job would have written it
+  std::string manifest;      ///< of an output that went to a pipe, with all fingerprints; on process 0
   std::vector<Overflow> overflows;
   std::vector<RuleUse> source_rules;  ///< from a dry run
   std::vector<RuleUse> target_rules;

@@ -194,18 +194,53 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
   return renamed;
 }
 
+namespace {
+
+/// Adds the meshes of these axes, from `axis` on, that have `cards` cards: "dp=1,tp=3".
+void add_meshes(const std::vector<std::string>& axes, std::size_t axis, std::uint64_t cards, const std::string& before,
+                std::vector<std::string>& found) {
+  constexpr std::size_t most = 6;
+  const std::string lead = before + (axis == 0 ? "" : ",") + axes[axis] + "=";
+  if (axis + 1 == axes.size()) {
+    found.push_back(lead + std::to_string(cards));
+    return;
+  }
+  for (std::uint64_t size = 1; size <= cards && found.size() < most; ++size)
+    if (cards % size == 0) add_meshes(axes, axis + 1, cards / size, lead + std::to_string(size), found);
+}
+
+/// The meshes of a mesh's axes that have so many cards, in words.
+std::string meshes_of(const Mesh& mesh, std::uint64_t cards) {
+  std::vector<std::string> found;
+  add_meshes(mesh.axes, 0, cards, "", found);
+  std::string text;
+  for (const std::string& each : found) text += (text.empty() ? "" : " or ") + each;
+  return text;
+}
+
+}  // namespace
+
 Layout target_layout(const TargetChoice& target, const Layout& source) {
   if (target.layout) return *target.layout;
-  const std::string origin = source.origin + " on another mesh";
-  if (!target.cards) return on_mesh(source, target.mesh, origin);
-  if (source.mesh.axes.size() != 1)
+  std::map<std::string, std::uint64_t> mesh = target.mesh;
+  if (target.cards && source.mesh.axes.size() != 1)
     throw Error(Kind::usage, "",
                 {"the mesh of " + source.origin + " has " + std::to_string(source.mesh.axes.size()) + " axes (" +
                      join(source.mesh.axes) + ")",
                  "one, whose size the number of cards is",
                  "",
-                 {Advice::What::say_axes, source.mesh.axes.front() + "=" + std::to_string(*target.cards)}});
-  return on_mesh(source, {{source.mesh.axes.front(), *target.cards}}, origin);
+                 {Advice::What::say_axes, meshes_of(source.mesh, *target.cards)}});
+  if (target.cards) mesh = {{source.mesh.axes.front(), *target.cards}};
+  Layout rules = source;
+  if (target.uneven) cut_unevenly(rules, *target.uneven);
+  try {
+    return on_mesh(rules, mesh, source.origin + " on another mesh");
+  } catch (Error& error) {
+    // A strategy is for its own devices; only as JSON can it say how others hold the parameters.
+    if (source.is_plan)
+      error.advise("", {Advice::What::print_layout, source.origin + "\nhow the other mesh cuts its parameters"});
+    throw;
+  }
 }
 
 std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& source, const Selection& selection) {

@@ -126,8 +126,10 @@ class CountedNames {
 /// The output's layout: exactly one of these.
 struct TargetChoice {
   std::optional<Layout> layout;
+  bool names_files = false;                   ///< `layout` names its files: their ending says their format
   std::map<std::string, std::uint64_t> mesh;  ///< the source's rules on another mesh
   std::optional<std::uint64_t> cards;         ///< the source's rules on a mesh of one axis
+  std::optional<Uneven> uneven;               ///< with `mesh` or `cards`: how rules that do not say it cut
   std::optional<std::uint64_t> file_bytes;    ///< whole parameters, in files of at most this size (`model_files`)
   bool is_like_expected = false;  ///< with file_bytes: in the files of the expected model, with its other files
 };

@@ -47,6 +47,15 @@ Layout without_members(const Layout& layout, const std::set<std::string>& names)
   return changed;
 }
 
+void cut_unevenly(Layout& layout, Uneven uneven) {
+  const auto change = [&](Keys& keys) {
+    if (keys.split && !keys.uneven && !keys.sizes && !keys.pad) keys.uneven = uneven;
+  };
+  for (Rule& rule : layout.parameters) change(rule.keys);
+  for (Bucket& bucket : layout.buckets)
+    for (BucketMember& member : bucket.members) change(member.keys);
+}
+
 std::vector<std::string> padding_warnings(const Layout& from, const Layout& to) {
   constexpr std::uint64_t most_each = 4;  // DeepSpeed's is 2; Megatron's 128 holds for any mesh
   std::map<std::tuple<std::uint64_t, Axis>, std::vector<std::string>> names;

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "layout/language/change_layout.hpp"
 #include "layout/language/form.hpp"
 #include "layout/language/layout.hpp"
 #include "layout/language/parse_json.hpp"
@@ -70,6 +71,15 @@ const ObjectForm<Layout>& layout_form() {
                   "Several parameters laid end to end in one stored array.")
         .optional("tables", &Layout::tables, parsing::tables_form,
                   "Tables whose rows lie on the server that their keys say.")
+        .add({"uneven", false,
+              [] {
+                return described("How n elements are cut k ways, for all rules and members that do not say it.",
+                                 parsing::word(parsing::uneven_words).schema);
+              },
+              [](const Node& node, const Mesh& mesh, Layout& layout) {
+                cut_unevenly(layout, parsing::word(parsing::uneven_words).read(node, mesh));
+              },
+              never})
         .add({"$schema", false, described("For editors; the programs pass it over.", parsing::text().schema),
               [](const Node& node, const Mesh&, Layout&) { node.text(); }, never})
         .checked([](const Node& root, const Mesh&, Layout& layout) {

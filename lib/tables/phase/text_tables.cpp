@@ -124,7 +124,9 @@ ReshardJob TextTables::rest_of_job() const {
   if (parts_.empty()) return job_;
   ReshardJob rest = job_;
   rest.source = rest_;
-  rest.target = {layouts_.target, {}, {}, {}};
+  rest.target = {};
+  rest.target.layout = layouts_.target;
+  rest.target.names_files = job_.target.names_files;
   for (const auto& part : parts_)
     for (const std::string& name : part->datasets()) rest.names.drop.emplace_back(literal(name));
   return rest;

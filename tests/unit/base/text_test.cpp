@@ -36,6 +36,25 @@ TEST_CASE("what is no size is refused by the option's name") {
   }
 }
 
+TEST_CASE("times are read as people and batch systems write them") {
+  for (const auto& [text, seconds] : {std::pair{"0", 0.0},
+                                      {"90", 90.0},
+                                      {"2.5s", 2.5},
+                                      {"15m", 900.0},
+                                      {"1h", 3600.0},
+                                      {"2d", 172800.0},
+                                      {"15:30", 930.0},
+                                      {"01:00:00", 3600.0},
+                                      {"1-02:00:00", 93600.0}}) {
+    CAPTURE(text);
+    CHECK(parse_duration(text, "--wait-timeout") == seconds);
+  }
+  for (const char* text : {"", "-1", "soon", "1x", "1:2:3:4", "1-02:00", "h", "nan", "1e10", ":", "1h30m"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(parse_duration(text, "--wait-timeout"), Error);
+  }
+}
+
 TEST_CASE("sizes are shown with one decimal") {
   CHECK(format_bytes(0) == "0 B");
   CHECK(format_bytes(1023) == "1023 B");

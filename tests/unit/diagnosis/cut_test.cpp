@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "diagnosis/draft/decide.hpp"
+#include "diagnosis/draft/fused_names.hpp"
 #include "diagnosis/draft/parts_in_data.hpp"
 #include "diagnosis/draft/search.hpp"
 #include "layout/language/rule_json.hpp"
@@ -178,10 +179,41 @@ TEST_CASE("a constant is cut as what is named after it, where all of that agrees
   const Question weight = ones.question(true, false);
   const Question first = named(moment.question(true, false), "m.w");
   CHECK(decide(ones.mesh(), {weight}, ones, nullptr).open.at("w").candidates.size() == 2);
-  CHECK(decide(ones.mesh(), {weight, first}, ones, nullptr).followed == Texts{"w"});
+  const std::vector<Pattern> all{Pattern("*")};
+  CHECK(decide(ones.mesh(), {weight, first}, ones, nullptr, all).followed == Texts{"w"});
   Case moved(two_by(2, 2), {8}, R"("split": ["dp"])");
   const Question second = named(moved.question(true, false), "v.w");
-  CHECK(decide(ones.mesh(), {weight, first, second}, ones, nullptr).open.contains("w"));
+  CHECK(decide(ones.mesh(), {weight, first, second}, ones, nullptr, all).open.contains("w"));
+}
+
+TEST_CASE("shapes alone leave open whether a dimension that is cut is fused") {
+  Case cut(two_by(1, 2), {12, 4}, R"("split": ["tp"], "parts": {"dim": 0, "count": 3})");
+  Question question = cut.question(true, false);
+  const Open open = decide(cut.mesh(), {question}, cut, nullptr).open.at("w");
+  CHECK(open.candidates == Texts{R"({"split": ["tp"]})"});
+  CHECK_FALSE(open.is_usually_fused);
+  question.name = "attn.qkv_proj";
+  const Open fused = decide(cut.mesh(), {question}, cut, nullptr).open.at("attn.qkv_proj");
+  CHECK(fused.is_usually_fused);
+  CHECK(fused.candidates == Texts{R"({"split": ["tp"], "parts": {"dim": 0, "count": 3}})", R"({"split": ["tp"]})"});
+  CHECK(decide(cut.mesh(), {question}, cut, nullptr, {Pattern("attn.*")}).open.empty());
+  Case whole(two_by(1, 2), {12, 4}, "");
+  CHECK(decide(whole.mesh(), {whole.question(true, false)}, whole, nullptr).open.empty());
+}
+
+TEST_CASE("names say what is usually fused") {
+  CHECK(usual_parts("layers.0.attn.Wqkv.weight") == 3);
+  CHECK(usual_parts("h.3.attn.c_attn") == 3);
+  CHECK(usual_parts("mlp.gate_up_proj.weight") == 2);
+  CHECK(usual_parts("mlp.w13") == 2);
+  CHECK(usual_parts("mlp.down_proj.weight") == 0);
+}
+
+TEST_CASE("pieces that are the same by ceil and by balanced prove neither") {
+  Case either(two_by(1, 2), {5, 4}, R"("split": ["tp"], "uneven": "ceil")");
+  CHECK(decide(either.mesh(), {either.question()}, either, &either).either_uneven == Texts{"w"});
+  Case balanced(two_by(1, 3), {10, 2}, R"("split": ["tp"], "uneven": "balanced")");
+  CHECK(decide(balanced.mesh(), {balanced.question()}, balanced, &balanced).either_uneven.empty());
 }
 
 TEST_CASE("without whole tensors equal pieces are copies, different ones open, and constants neither") {

@@ -79,7 +79,29 @@ TEST_CASE("the target's layout is the one chosen") {
   job = {};
   job.cards = 7;
   CHECK_THROWS_WITH(target_layout(job, source), Contains("2 axes (dp, tp)"));
+  job.cards = 6;
+  try {
+    target_layout(job, source);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.text().advice.detail == "dp=1,tp=6 or dp=2,tp=3 or dp=3,tp=2 or dp=6,tp=1");
+  }
+  job.cards = 7;
   CHECK(target_layout(job, one_rule(R"(["x"])", "[2]", "")).mesh.shape == std::vector<std::uint64_t>{7});
+}
+
+TEST_CASE("rules that do not say how they cut what does not divide take the job's word") {
+  const Layout source = layout(R"(["tp"])", "[2]", R"("parameters": [{"name": "a", "split": ["tp"]},
+      {"name": "b", "split": ["tp"], "uneven": "balanced"}, {"name": "c"},
+      {"name": "d", "split": ["tp"], "pad": {"0": {"size": 5, "multiple_of": 4}}}])");
+  TargetChoice job;
+  job.cards = 3;
+  job.uneven = Uneven::ceil;
+  const Layout target = target_layout(job, source);
+  CHECK(target.parameters[0].keys.uneven == Uneven::ceil);
+  CHECK(target.parameters[1].keys.uneven == Uneven::balanced);
+  CHECK_FALSE(target.parameters[2].keys.uneven);
+  CHECK_FALSE(target.parameters[3].keys.uneven);
 }
 
 TEST_CASE("what a job leaves out leaves the target's buckets, under its new name") {

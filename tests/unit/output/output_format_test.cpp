@@ -6,14 +6,13 @@ namespace ckpt {
 namespace {
 
 TEST_CASE("An ending that seems to be meant as another format's is refused, whatever stands before it") {
-  for (const char* name :
-       {"a.safetensor", "a.saftensors", "a.safetensors.tmp", "d.d/a.ptt", "a.PT", "a.ckp", "a.bin.1"}) {
+  for (const char* name : {"a.safetensor", "a.saftensors", "a.safetensors.tmp", "d.d/a.ptt", "a.PT", "a.ckp", "a.bin.1",
+                           "a.npz", "a.PB"}) {
     CAPTURE(name);
     CHECK_THROWS_AS(check_ending(formats(), name), Error);
   }
   // What tells nothing, what may be meant as the format that is written, and what no ending is.
-  for (const char* name :
-       {"a", "llama-3.1-8b", "d.ptt/a", ".ptt", "a.h5.tmp", "a.hdf", "a.npz", "a.pb", "a.pt2", "a."}) {
+  for (const char* name : {"a", "llama-3.1-8b", "d.ptt/a", ".ptt", "a.h5.tmp", "a.hdf", "a.pt2", "a."}) {
     CAPTURE(name);
     CHECK_NOTHROW(check_ending(formats(), name));
   }
@@ -25,6 +24,15 @@ TEST_CASE("An output has the format asked for, that of its ending, or the first"
   CHECK(output_format(formats(), "", "a").name == formats().front().name);
   CHECK(output_format(formats(), "safetensors", "a.h5").name == "safetensors");
   CHECK(output_format(formats(), "safetensors", "rank_{card}.pt").name == "safetensors");
+}
+
+TEST_CASE("Where no name says the format, it is the source's") {
+  CHECK(output_format(formats(), "", "", {"safetensors"}).name == "safetensors");
+  CHECK(output_format(formats(), "", "model", {"torch"}).name == "torch");
+  CHECK(output_format(formats(), "", "", {"dcp"}).name == "dcp");
+  CHECK(output_format(formats(), "", "model", {"dcp"}).name == "hdf5");  // one file is none of its directories
+  CHECK(output_format(formats(), "", "", {"torch", "safetensors"}).name == "hdf5");
+  CHECK(output_format(formats(), "", "a.h5", {"torch"}).name == "hdf5");
 }
 
 TEST_CASE("An ending of two formats means that of the source") {

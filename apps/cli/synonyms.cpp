@@ -1,0 +1,234 @@
+#include "cli/synonyms.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+namespace ckpt::cli {
+
+namespace {
+
+struct Synonym {
+  std::string_view word;
+  std::string_view option;
+};
+
+/// Sorted by what they mean. A word may stand here twice: the first option that a program has counts.
+constexpr Synonym synonyms[] = {
+    {"--exclude", "--drop"},
+    {"--ignore", "--drop"},
+    {"--skip", "--drop"},
+    {"--remove", "--drop"},
+    {"--delete", "--drop"},
+    {"--without", "--drop"},
+    {"--exclude-patterns", "--drop"},
+    {"--ignore-patterns", "--drop"},
+    {"-x", "--drop"},
+    {"--include", "--only"},
+    {"--include", "--param"},
+    {"--filter", "--only"},
+    {"--filter", "--param"},
+    {"--select", "--only"},
+    {"--select", "--param"},
+    {"--keys", "--only"},
+    {"--keys", "--param"},
+    {"--pattern", "--only"},
+    {"--pattern", "--param"},
+    {"--allow-patterns", "--only"},
+    {"--params", "--only"},
+    {"--params", "--param"},
+    {"--parameters", "--only"},
+    {"--parameters", "--param"},
+    {"--tensors", "--only"},
+    {"--tensors", "--param"},
+    {"--name", "--param"},
+    {"--name", "--only"},
+    {"--only", "--param"},
+    {"--param", "--only"},
+    {"--weights-only", "--only"},
+    {"--model-only", "--only"},
+    {"--no-optimizer", "--drop"},
+    {"--drop-optimizer", "--drop"},
+    {"--dtype", "--cast"},
+    {"--type", "--cast"},
+    {"--precision", "--cast"},
+    {"--torch-dtype", "--cast"},
+    {"--to-dtype", "--cast"},
+    {"--output-dtype", "--cast"},
+    {"--convert", "--cast"},
+    {"--bf16", "--cast"},
+    {"--fp16", "--cast"},
+    {"--fp32", "--cast"},
+    {"--half", "--cast"},
+    {"--map", "--rename"},
+    {"--remap", "--rename"},
+    {"--key-mapping", "--rename"},
+    {"--replace", "--rename"},
+    {"--prefix", "--rename"},
+    {"--strip-prefix", "--rename"},
+    {"--overwrite", "--force"},
+    {"--clobber", "--force"},
+    {"--replace-existing", "--force"},
+    {"--exist-ok", "--force"},
+    {"--yes", "--force"},
+    {"-y", "--force"},
+    {"-f", "--force"},
+    {"--continue", "--resume"},
+    {"--restart", "--resume"},
+    {"--partial", "--resume"},
+    {"--dryrun", "--dry-run"},
+    {"--simulate", "--dry-run"},
+    {"--plan", "--dry-run"},
+    {"--check", "--dry-run"},
+    {"--out", "--output"},
+    {"--outfile", "--output"},
+    {"--outdir", "--output"},
+    {"--output-dir", "--output"},
+    {"--output-path", "--output"},
+    {"--output-file", "--output"},
+    {"--save-dir", "--output"},
+    {"--save-path", "--output"},
+    {"--dest", "--output"},
+    {"--destination", "--output"},
+    {"--target", "--output"},
+    {"--dst", "--output"},
+    {"--to-dir", "--output"},
+    {"--local-dir", "--output"},
+    {"--output-format", "--format"},
+    {"--safetensors", "--format"},
+    {"--safe-serialization", "--format"},
+    {"--hdf5", "--format"},
+    {"--torch", "--format"},
+    {"--max-shard-size", "--shard-size"},
+    {"--max-size", "--shard-size"},
+    {"--max-file-size", "--shard-size"},
+    {"--split-size", "--shard-size"},
+    {"--chunk-size", "--shard-size"},
+    {"-j", "--threads"},
+    {"--jobs", "--threads"},
+    {"--workers", "--threads"},
+    {"--num-workers", "--threads"},
+    {"--max-workers", "--threads"},
+    {"--num-threads", "--threads"},
+    {"--parallel", "--threads"},
+    {"--nproc", "--threads"},
+    {"--cpus-per-task", "--threads"},
+    {"-c", "--threads"},
+    {"--mem", "--memory"},
+    {"--max-memory", "--memory"},
+    {"--buffer-size", "--memory"},
+    {"-m", "--memory"},
+    {"-n", "--cards"},
+    {"-n", "--threads"},
+    {"-np", "--cards"},
+    {"--ntasks", "--cards"},
+    {"--ranks", "--cards"},
+    {"--num-ranks", "--cards"},
+    {"--gpus", "--cards"},
+    {"--num-gpus", "--cards"},
+    {"--devices", "--cards"},
+    {"--world-size", "--cards"},
+    {"--nproc-per-node", "--cards"},
+    {"--num-shards", "--cards"},
+    {"--shards", "--cards"},
+    {"--parts", "--cards"},
+    {"--tp", "--to-mesh"},
+    {"--pp", "--to-mesh"},
+    {"--dp", "--to-mesh"},
+    {"--tp-size", "--to-mesh"},
+    {"--tensor-parallel-size", "--to-mesh"},
+    {"--tensor-model-parallel-size", "--to-mesh"},
+    {"--target-tensor-parallel-size", "--to-mesh"},
+    {"--pipeline-model-parallel-size", "--to-mesh"},
+    {"--target-tp", "--to-mesh"},
+    {"--target-mesh", "--to-mesh"},
+    {"--mesh", "--to-mesh"},
+    {"--tp", "--mesh"},
+    {"--dp", "--mesh"},
+    {"--to-mesh", "--mesh"},
+    {"--strategy", "--from"},
+    {"--strategy", "--layout"},
+    {"--src-strategy", "--from"},
+    {"--src-strategy", "--layout"},
+    {"--dst-strategy", "--to"},
+    {"--dst-strategy", "--layout"},
+    {"--config", "--layout"},
+    {"--config", "--from"},
+    {"--plan-file", "--layout"},
+    {"--reference", "--expect"},
+    {"--ref", "--expect"},
+    {"--like", "--expect"},
+    {"--shapes", "--expect"},
+    {"--rtol", "--tolerance"},
+    {"--atol", "--tolerance"},
+    {"--allclose", "--tolerance"},
+    {"--epsilon", "--tolerance"},
+    {"--checksum", "--verify"},
+    {"--validate", "--verify"},
+    {"--timeout", "--wait-timeout"},
+    {"--time", "--wait-timeout"},
+    {"-t", "--wait-timeout"},
+    {"--wait", "--wait-for"},
+    {"--dependency", "--wait-for"},
+    {"--afterok", "--wait-for"},
+    {"--symlink", "--virtual"},
+    {"--link", "--virtual"},
+    {"--vds", "--virtual"},
+    {"--no-copy", "--virtual"},
+    {"--werror", "--strict"},
+    {"--fail-on-warning", "--strict"},
+    {"--debug", "--verbose"},
+    {"--silent", "--quiet"},
+    {"--quiet-mode", "--quiet"},
+    {"--log", "--log-level"},
+    {"--loglevel", "--log-level"},
+    {"--no-progress", "--progress"},
+    {"--bar", "--progress"},
+    {"--image", "--picture"},
+    {"--plot", "--picture"},
+    {"--svg", "--picture"},
+    {"--guess", "--draft"},
+    {"--infer", "--draft"},
+    {"--detect", "--draft"},
+    {"-V", "--version"},
+    {"-?", "--help"},
+};
+
+struct DtypeWord {
+  std::string_view word;
+  std::string_view dtype;
+};
+constexpr DtypeWord dtype_words[] = {
+    {"float64", "f64"}, {"double", "f64"},   {"fp64", "f64"}, {"f64", "f64"},       {"float32", "f32"},
+    {"float", "f32"},   {"fp32", "f32"},     {"f32", "f32"},  {"single", "f32"},    {"float16", "f16"},
+    {"half", "f16"},    {"fp16", "f16"},     {"f16", "f16"},  {"bfloat16", "bf16"}, {"bf16", "bf16"},
+    {"bfloat", "bf16"}, {"brain16", "bf16"},
+};
+
+std::string lower_case(std::string_view word) {
+  std::string lower(word);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+}  // namespace
+
+std::vector<std::string_view> options_like(std::string_view word) {
+  const bool is_short = !word.starts_with("--");  // whose case counts: -V
+  std::string plain = is_short ? std::string(word) : lower_case(word);
+  std::ranges::replace(plain, '_', '-');
+  std::vector<std::string_view> options;
+  for (const Synonym& each : synonyms)
+    if (each.word == plain) options.push_back(each.option);
+  return options;
+}
+
+std::string dtype_word(std::string_view word) {
+  std::string lower = lower_case(word);
+  for (const std::string_view module : {"torch.", "np.", "numpy.", "jnp.", "ms.", "mindspore."})
+    if (lower.starts_with(module)) lower.erase(0, module.size());
+  const auto* const found = std::ranges::find(dtype_words, std::string_view(lower), &DtypeWord::word);
+  return std::string(found == std::end(dtype_words) ? word : found->dtype);
+}
+
+}  // namespace ckpt::cli

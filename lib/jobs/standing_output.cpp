@@ -1,0 +1,55 @@
+#include "jobs/standing_output.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "jobs/compare.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// What differs without a look at the data.
+std::string different_form(const ReshardSides& sides, const Checkpoint& standing) {
+  const Placement& target = sides.target.placement;
+  for (const FileCatalog& file : standing.files())
+    if (file.schema && file.schema->format != sides.store->name()) return "it is of the format " + file.schema->format;
+  if (to_json(standing.layout()) != to_json(target.layout())) return "it has another layout";
+  const Placement found = resolve(standing).placement;
+  const bool are_alike =
+      std::ranges::equal(found.tensors(), target.tensors(), [](const Tensor& ours, const Tensor& theirs) {
+        return ours.name == theirs.name && ours.dtype == theirs.dtype && ours.shape == theirs.shape;
+      });
+  return are_alike ? "" : "it holds other parameters";
+}
+
+}  // namespace
+
+std::string difference_from(const ReshardJob& job, const ReshardSides& sides, Stores& stores, Communicator& processes,
+                            Counters& counters) {
+  if (!sides.tables.moves.empty() || !job.deltas.empty() || job.is_view)
+    return "only outputs without tables and views are compared";
+  std::string why;
+  std::optional<Checkpoint> standing;
+  try {
+    standing = Checkpoint::open(with_threads({job.output.path, std::nullopt}, job.resources, processes),
+                                stores.reading(), processes);
+    agree(processes, [&] { why = different_form(sides, *standing); });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  if (!why.empty()) return why;
+  CompareJob comparison{.a = job.source,
+                        .b = {job.output.path, std::nullopt},
+                        .names = job.names,
+                        .replicas = ReplicaCheck::trust,
+                        .tolerance = std::nullopt,
+                        .resources = job.resources};
+  comparison.is_rounded = true;
+  comparison.first_copies = job.first_copies;
+  const CompareReport found = compare(comparison, stores, processes, counters);
+  if (found.differences.empty()) return "";
+  return "it holds other elements of " + found.differences.front().parameter;
+}
+
+}  // namespace ckpt
