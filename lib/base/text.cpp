@@ -150,9 +150,14 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 std::string join(const std::vector<std::string>& words, std::size_t most) {
+  return join(
+      words.size(), [&](std::size_t i) { return words[i]; }, most);
+}
+
+std::string join(std::size_t count, const std::function<std::string(std::size_t)>& word, std::size_t most) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(most, words.size()); ++i) text += (i != 0 ? ", " : "") + words[i];
-  if (words.size() > most) text += ", … (" + std::to_string(words.size() - most) + " more)";
+  for (std::size_t i = 0; i < std::min(most, count); ++i) text += (i != 0 ? ", " : "") + word(i);
+  if (count > most) text += ", … (" + std::to_string(count - most) + " more)";
   return text;
 }
 

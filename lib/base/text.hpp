@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ std::string format_list(const Numbers& numbers) {
 
 /// {"a", "b", "c"} → "a, b, c"; more than `most` end in ", … (7 more)".
 std::string join(const std::vector<std::string>& words, std::size_t most = 8);
+/// Joins word(0) … word(count - 1) likewise, and makes only the words that appear in the text.
+std::string join(std::size_t count, const std::function<std::string(std::size_t)>& word, std::size_t most = 8);
 
 /// Compares in natural order: layers.2 before layers.10.
 bool natural_less(std::string_view a, std::string_view b);

@@ -1,15 +1,13 @@
 #include "layout/names/rule_name.hpp"
 
-#include <vector>
-
 #include "base/text.hpp"
 
 namespace ckpt {
 
 std::string patterns_of(const Rule& rule, std::size_t most) {
-  std::vector<std::string> patterns;
-  for (const Pattern& pattern : rule.names) patterns.push_back(pattern.text());
-  return join(patterns, most);
+  // A rule of a directory's own description may have a name for each of 100,000 tensors.
+  return join(
+      rule.names.size(), [&](std::size_t i) { return rule.names[i].text(); }, most);
 }
 
 std::string rule_name(const Layout& layout, std::size_t rule) {
