@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("CKPT_NAMES", str(Path(__file__).resolve().parents[2] / "layouts" / "names"))
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "layouts"))
 

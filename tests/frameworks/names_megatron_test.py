@@ -13,7 +13,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import torch._dynamo  # noqa: F401, E402
 import transformers  # noqa: E402
-from megatron.core import parallel_state  # noqa: E402
+from megatron.core import dist_checkpointing, parallel_state  # noqa: E402
 from megatron.core.dist_checkpointing.mapping import ShardedTensor, ShardedTensorFactory  # noqa: E402
 from megatron.core.fusions.fused_bias_geglu import quick_gelu  # noqa: E402
 from megatron.core.fusions.fused_bias_dropout import get_bias_dropout_add  # noqa: E402
@@ -33,6 +33,7 @@ from megatron.core.transformer.transformer_config import MLATransformerConfig, T
 from megatron.core.transformer.transformer_layer import TransformerLayer, TransformerLayerSubmodules  # noqa: E402
 from megatron.core.transformer.utils import make_sharded_tensors_for_checkpoint  # noqa: E402
 
+from megatron_dist_test import ITERATION  # noqa: E402, F401  (it lets dist_checkpointing write without other processes)
 from megatron_test import prepare  # noqa: E402  (it also keeps Megatron's buffers on the CPU)
 
 sys.path.insert(0, str(jobs.ROOT / "tests" / "names"))
@@ -149,6 +150,22 @@ def same_logits(map_name, hf, place, megatron, arithmetic=False):
         jobs.same_bytes(back, files, f"{form}, {len(tensors)} tensors, to files")
         again = naive.convert(ready, described, "hf", files, naive.shapes_of(tensors), arithmetic=arithmetic)
         jobs.same_bytes(again, tensors, f"files to {form}")
+    if not arithmetic:
+        by_programs(map_name, place, megatron, tokens, expected)
+
+
+def by_programs(map_name, place, megatron, tokens, expected):
+    """Megatron's own torch_dist checkpoint becomes a directory that transformers load, with the same logits, and comes back."""
+    run, like, back = (jobs.scratch() / name for name in ("run", "like", "back"))
+    run.mkdir()
+    dist_checkpointing.save(megatron.sharded_state_dict(), str(run))
+    jobs.program("merge", "--like", place, run, "-o", like)
+    jobs.same_bytes(naive.read_safetensors(like / "model.safetensors"), naive.read_safetensors(place / "model.safetensors"), "ckpt-merge --like")
+    with torch.no_grad():
+        found = transformers.AutoModelForCausalLM.from_pretrained(like, dtype=torch.float32).eval()(tokens).logits
+    assert torch.equal(found, expected), "other logits than the model's that was saved"
+    jobs.program("merge", "--names", f"{map_name}#hf", "--expect", run, "--format", "dcp", place, "-o", back)
+    jobs.program("verify", run, back)
 
 
 def gpt(config, spec, position="rope", tied=False, base=10000, **more):
