@@ -89,7 +89,7 @@ BundlePlace chosen_bundle(const fs::path& directory) {
                           ? "the checkpoint " + prefixes.front() + " of TensorFlow"
                           : std::to_string(prefixes.size()) + " checkpoints of TensorFlow: " + join(prefixes)) +
                      (newest.empty() ? "" : ", and its file `checkpoint` names " + newest + ", which is not there"),
-                 "one that is meant", "give " + shell_word((directory / prefixes.back()).string())});
+                 "one that is meant", "give " + shell_word(BundlePlace{directory, prefixes.back()}.index().string())});
   const std::string prefix = newest.empty() ? prefixes.front() : newest;
   if (prefixes.size() > 1)
     log::info("{}: {} is taken, which its file `checkpoint` names as the newest of {}", directory.string(), prefix,

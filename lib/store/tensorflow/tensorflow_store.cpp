@@ -88,7 +88,7 @@ class TensorflowStore final : public Store {
   FileCatalog catalog(const std::filesystem::path& path) override {
     throw Error(Kind::input, path.string(),
                 {"is one data file of a checkpoint of TensorFlow", "the checkpoint, whose index says what is in it",
-                 "give " + (place_of(path).directory / place_of(path).prefix).string()});
+                 "give " + place_of(path).index().string()});
   }
 
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
