@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "frameworks/cut_rules.hpp"
-#include "store/dcp/dcp_directory.hpp"
 #include "store/dcp/path_tree.hpp"
 
 namespace ckpt {
@@ -32,21 +31,22 @@ std::vector<PlacedPiece> pieces_of(const Placement& target, ParameterId paramete
   return pieces;
 }
 
-std::string file_name(const FilePlace& place) {
-  return "__" + std::to_string(place.first) + "_" + std::to_string(place.second) + torch::dcp_ending;
+std::string file_name(const DirectoryIndex& index, const FilePlace& place, Position number) {
+  return index.file_name(std::to_string(place.first), std::to_string(place.second), std::to_string(number));
 }
 
 /// Names the layout's files by position on its mesh.
-void set_files(Layout& layout, const std::map<FilePlace, Position>& files) {
-  const bool is_one_each = std::all_of(files.begin(), files.end(), [](const auto& file) {
-    return file.first.second == 0 && file.first.first == file.second;
+void set_files(Layout& layout, const std::map<FilePlace, Position>& files, const DirectoryIndex& index) {
+  const bool is_one_each = std::all_of(files.begin(), files.end(), [&](const auto& file) {
+    const std::string number = std::to_string(file.second);
+    return file_name(index, file.first, file.second) == index.file_name(number, "0", number);
   });
   if (is_one_each) {
-    layout.files = CardFiles({{FileTemplate("__{card}_0" + std::string(torch::dcp_ending), layout.mesh), ""}});
+    layout.files = CardFiles({{FileTemplate(index.file_name("{card}", "0", "{card}"), layout.mesh), ""}});
     return;
   }
   FileTemplate::ByCard names;
-  for (const auto& [place, position] : files) names.emplace(position, file_name(place));
+  for (const auto& [place, position] : files) names.emplace(position, file_name(index, place, position));
   layout.files = CardFiles({{FileTemplate(std::move(names), layout.mesh), ""}});
 }
 
@@ -56,7 +56,7 @@ std::string dcp_tensor_name(const std::string& name) {
   return torch::dcp_name(torch::dcp_path(name));
 }
 
-Layout dcp_layout(const Placement& target, const std::vector<std::string>& names) {
+Layout dcp_layout(const Placement& target, const std::vector<std::string>& names, const DirectoryIndex& index) {
   std::vector<std::vector<PlacedPiece>> pieces;
   std::map<FilePlace, Position> files;
   for (ParameterId p = 0; p < target.tensors().size(); ++p) {
@@ -78,8 +78,8 @@ Layout dcp_layout(const Placement& target, const std::vector<std::string>& names
     tensors.push_back(std::move(tensor));
   }
   const Mesh mesh{{"card"}, {files.size()}, {}};
-  Layout layout = layout_of(tensors, mesh, "the layout of a directory of torch.distributed.checkpoint");
-  set_files(layout, files);
+  Layout layout = layout_of(tensors, mesh, "the layout of a directory with an index");
+  set_files(layout, files, index);
   return layout;
 }
 

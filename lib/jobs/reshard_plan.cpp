@@ -135,7 +135,7 @@ void resolve_pieces(ReshardSides& sides) {
   warn_of_nameless(names, sides);
   if (auto warning = is_torch_dist(*sides.store) ? unread_states(names) : ""; !warning.empty())
     sides.source.warnings.push_back(std::move(warning));
-  const Layout layout = dcp_layout(sides.target.placement, names);
+  const Layout layout = dcp_layout(sides.target.placement, names, *sides.store->index());
   sides.selection = renamed(sides.selection, names, "as / becomes .");
   sides.target.placement = resolve_target(layout, sides.selection.tensors).placement;
   sides.index_name = sides.store->index()->name();

@@ -244,6 +244,8 @@ class DirectoryIndex {
   virtual ~DirectoryIndex() = default;
 
   virtual std::string_view name() const noexcept = 0;
+  /// Returns the name of a file with pieces of a card: number `more` of that card's files, and `number` of all.
+  virtual std::string file_name(const std::string& card, const std::string& more, const std::string& number) const = 0;
   /// Returns its text. Throws input if a name occurs twice.
   virtual std::string text(const std::vector<IndexedFile>& files) const = 0;
   /// Returns whether a file may be such an index, judging by its first bytes.

@@ -13,6 +13,7 @@
 #include "store/npz/npz_store.hpp"
 #include "store/number_rules.hpp"
 #include "store/paddle/shard_file.hpp"
+#include "store/pdparams/dist_store.hpp"
 #include "store/pdparams/paddle_store.hpp"
 #include "store/safetensors/safetensors_store.hpp"
 #include "store/torch/torch_store.hpp"
@@ -61,7 +62,12 @@ const std::vector<Format>& formats() {
        .ending = ".distcp",
        .make = small_values<torch_dist_store>,
        .index_name = torch::dcp_index,
-       .shared_ending = lightning}};
+       .shared_ending = lightning},
+      {.name = "paddle_dist",
+       .about = "one as paddle.distributed.save_state_dict does",
+       .ending = ".distcp",
+       .make = small_values<paddle_dist_store>,
+       .index_name = pdparams::dist_index}};
   return all;
 }
 

@@ -27,6 +27,10 @@ class DcpTrees final : public TreeFormat {
 class DcpIndex final : public DirectoryIndex {
  public:
   std::string_view name() const noexcept override { return torch::dcp_index; }
+  std::string file_name(const std::string& card, const std::string& more,
+                        const std::string& /*number*/) const override {
+    return "__" + card + "_" + more + torch::dcp_ending;
+  }
   std::string text(const std::vector<IndexedFile>& files) const override {
     return torch::pickled(torch::dcp_metadata_of(files));
   }

@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 #include "layout/placement/resolve.hpp"
+#include "store/dcp/dcp_store.hpp"
 #include "tensor/dtype.hpp"
 
 using namespace ckpt;
@@ -33,7 +34,7 @@ std::vector<Box> boxes_on(const Placement& placement, ParameterId parameter, Pos
 TEST_CASE("a directory of DCP stores each piece of the first copy once") {
   const std::vector<Tensor> tensors{{"norm", f32, {3}}, {"w", f32, {5, 2}}};
   const Placement target = on_cards(R"({"name": "w", "split": ["tp"], "uneven": "ceil"})", tensors);
-  const Layout layout = dcp_layout(target, {"norm", "w"});
+  const Layout layout = dcp_layout(target, {"norm", "w"}, *dcp_store()->index());
   CHECK(layout.files.paths(layout.mesh) == std::vector<std::string>{"__0_0.distcp", "__1_0.distcp"});
   const Placement written = resolve_target(layout, tensors).placement;
   CHECK(boxes_on(written, 0, 0) == std::vector<Box>{{{0}, {3}}});
@@ -46,7 +47,7 @@ TEST_CASE("a card with several pieces of a tensor has several files of DCP") {
   const std::vector<Tensor> tensors{{"qkv", f32, {6, 2}}};
   const Placement target =
       on_cards(R"({"name": "qkv", "split": ["tp"], "parts": {"dim": 0, "sizes": [4, 2]}})", tensors);
-  const Layout layout = dcp_layout(target, {"net.qkv"});
+  const Layout layout = dcp_layout(target, {"net.qkv"}, *dcp_store()->index());
   CHECK(layout.files.paths(layout.mesh) ==
         std::vector<std::string>{"__0_0.distcp", "__0_1.distcp", "__1_0.distcp", "__1_1.distcp"});
   const Placement written = resolve_target(layout, {{"net.qkv", f32, {6, 2}}}).placement;
@@ -58,7 +59,7 @@ TEST_CASE("a card with several pieces of a tensor has several files of DCP") {
 TEST_CASE("runs of a flat are boxes in DCP, and what is empty has one file") {
   const std::vector<Tensor> tensors{{"none", f32, {0, 4}}, {"w", f32, {3, 2}}};
   const Placement target = on_cards(R"({"name": "w", "flat": {"axis": "dp"}})", tensors);
-  const Layout layout = dcp_layout(target, {"none", "w"});
+  const Layout layout = dcp_layout(target, {"none", "w"}, *dcp_store()->index());
   const Placement written = resolve_target(layout, tensors).placement;
   std::uint64_t elements = 0;
   for (Position card = 0; card < written.mesh().size(); ++card)
