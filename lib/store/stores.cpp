@@ -13,6 +13,7 @@
 #include "store/npz/npz_store.hpp"
 #include "store/number_rules.hpp"
 #include "store/paddle/shard_file.hpp"
+#include "store/pdparams/dist_store.hpp"
 #include "store/pdparams/paddle_store.hpp"
 #include "store/safetensors/safetensors_store.hpp"
 #include "store/tensorflow/tensorflow_store.hpp"
@@ -68,7 +69,12 @@ const std::vector<Format>& formats() {
        .ending = ".data-00000-of-00001",
        .make = small_values<tensorflow_store>,
        .index_name = tensorflow_index,
-       .beginning = "model.ckpt.data-"}};
+       .beginning = "model.ckpt.data-"},
+      {.name = "paddle_dist",
+       .about = "one as paddle.distributed.save_state_dict does",
+       .ending = ".distcp",
+       .make = small_values<paddle_dist_store>,
+       .index_name = pdparams::dist_index}};
   return all;
 }
 

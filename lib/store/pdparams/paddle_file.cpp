@@ -37,6 +37,12 @@ bool begins_as_pickle(std::string_view begin) {
   return begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;
 }
 
+/// Whether ckpt-reshard wrote a pickle: what it adds comes first, after the protocol and a text's opcode and length.
+bool begins_with_own(std::string_view begin) {
+  constexpr std::size_t first_text = 7;
+  return begin.size() > first_text && begin.substr(first_text).starts_with("ckpt_");
+}
+
 std::string begin_of(const PosixFile& file, std::uint64_t file_bytes) {
   return file.text(0, std::min(file_bytes, first_bytes));
 }
@@ -67,8 +73,8 @@ PaddleFile read_file(const PosixFile& file, std::uint64_t file_bytes) {
   SkimmedPickle skimmed = SkimmedPickle::read(file, file_bytes);
   PaddleFile read;
   const torch::Pickle& pickle = skimmed.pickle();
-  const bool is_paddles =
-      is_named_by_paddle(file.path()) || pickle.value_of(pickle.root(), structured_names) != torch::no_node;
+  const bool is_paddles = is_named_by_paddle(file.path()) || begins_with_own(begin_of(file, file_bytes)) ||
+                          pickle.value_of(pickle.root(), structured_names) != torch::no_node;
   FoundArrays arrays = arrays_as_tensors(skimmed, file_bytes, is_paddles);
   take_own(file, skimmed, read.archive, arrays.data);
   skimmed.complete(file, arrays.data);
@@ -107,7 +113,7 @@ class PaddleSource final : public OffsetFile {
 bool is_paddle_file(const PosixFile& file, std::uint64_t file_bytes) {
   const std::string begin = begin_of(file, file_bytes);
   if (!begins_as_pickle(begin) || torch::is_legacy_file(file, file_bytes)) return false;
-  return is_named_by_paddle(file.path()) ||
+  return is_named_by_paddle(file.path()) || begins_with_own(begin) ||
          (begin.find("multiarray") != std::string::npos && begin.find("_reconstruct") != std::string::npos);
 }
 

@@ -70,6 +70,6 @@ TEST_CASE("runs of a flat are boxes in DCP, and what is empty has one file") {
 }
 
 TEST_CASE("groups become parts of a name in DCP") {
-  CHECK(dcp_tensor_name("model/layers.0/w") == "model.layers.0.w");
-  CHECK(dcp_tensor_name("w") == "w");
+  CHECK(dcp_store()->index()->tensor_name("model/layers.0/w") == "model.layers.0.w");
+  CHECK(dcp_store()->index()->tensor_name("w") == "w");
 }
