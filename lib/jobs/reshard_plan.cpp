@@ -159,11 +159,13 @@ std::optional<Layout> rules_renamed(const Layout& source, const ReshardSides& si
   return rules;
 }
 
-/// The layout whose rules cut a checkpoint: those by which it was merged, else its own. Nothing if it was never cut, or
-/// does not say. Collective.
+/// The layout whose rules cut a checkpoint: the one that its directory says, that by which it was merged, or its own.
+/// Nothing if it was never cut, or does not say. Collective.
 std::optional<Layout> rules_of(SourceStore& store, const Checkpoint& checkpoint, Communicator& processes) {
-  if (auto rules = merged_by(checkpoint, store, processes)) return rules;
   const Layout& own = checkpoint.layout_elsewhere();
+  const bool says_itself = &own != &checkpoint.layout();  // a framework's directory, such as DCP's
+  if (!says_itself)
+    if (auto rules = merged_by(checkpoint, store, processes)) return rules;
   const bool has_rules = !own.parameters.empty() || !own.buckets.empty() || !own.indices.empty() || !own.tables.empty();
   return has_rules || own.mesh.size() != 1 ? std::optional(own) : std::nullopt;
 }
