@@ -11,9 +11,11 @@ Command inspect_command() {
        "[--layout A.json | --draft | --as-layout STRATEGY] PATH [options]",
        "Shows what a checkpoint holds: its parameters, their dtypes, the shapes that the cards store, attributes and "
        "bytes; with a layout also the logical shapes, the rules that decide them, and which card holds which box. PATH "
-       "is a directory with one file for each card, or a single file. Reads metadata only, but for --draft. Tables fit "
-       "the terminal, or the "
-       "environment variable COLUMNS; elsewhere each row is one line.",
+       "is a directory with one file for each card, or a single file; above several checkpoints, the commands are "
+       "shown "
+       "that show each. Reads metadata only, but for --draft. More than 24 parameters are summed up first; tables fit "
+       "the terminal, or the environment variable COLUMNS, and parameters that differ only in numbers share a row "
+       "there; elsewhere each parameter is one line.",
        {{"What is in the files of a training job, before a layout is written:", "ckpt inspect step_1000"},
         {"Which box of the attention weights each card holds:",
          "ckpt inspect --layout train64.json --param '*.attn.*' step_1000"},

@@ -10,6 +10,7 @@
 namespace ckpt {
 
 struct Framework {
+  const char* name;
   bool (*is_meant)(const std::filesystem::path& directory);
   DirectoryDescription (*describe)(const std::filesystem::path& directory, SourceStore& store);
   bool has_plain_files = false;  ///< each file describes its own content
@@ -21,8 +22,9 @@ struct Framework {
 namespace {
 
 /// The first framework that recognises a directory describes it.
-constexpr std::array frameworks{Framework{is_dcp, describe_dcp}, Framework{is_megatron_run, describe_megatron_run},
-                                Framework{is_deepspeed, describe_deepspeed, true, describe_deepspeed_of}};
+constexpr std::array frameworks{Framework{"torch.distributed.checkpoint", is_dcp, describe_dcp},
+                                Framework{"Megatron", is_megatron_run, describe_megatron_run},
+                                Framework{"DeepSpeed", is_deepspeed, describe_deepspeed, true, describe_deepspeed_of}};
 
 }  // namespace
 
@@ -31,6 +33,10 @@ std::optional<SelfDescribed> SelfDescribed::find(const std::filesystem::path& di
                                          [&](const Framework& each) { return each.is_meant(directory); });
   if (found == frameworks.end()) return std::nullopt;
   return SelfDescribed(directory, *found);
+}
+
+const char* SelfDescribed::name() const noexcept {
+  return framework_->name;
 }
 
 bool SelfDescribed::has_plain_files() const noexcept {
