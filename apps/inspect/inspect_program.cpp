@@ -119,8 +119,10 @@ void keep_requested(Inspection& inspection, const std::vector<Pattern>& patterns
   } else {
     keep_matching(inspection.logical, patterns);
   }
+  const std::set<std::string> open(inspection.open.begin(), inspection.open.end());
   std::erase_if(inspection.survey.parameters, [&](const StoredParameter& stored) {
-    return std::none_of(inspection.logical.begin(), inspection.logical.end(),
+    return !open.contains(stored.name) &&
+           std::none_of(inspection.logical.begin(), inspection.logical.end(),
                         [&](const LogicalParameter& logical) { return logical.stored_name == stored.name; });
   });
 }
