@@ -186,7 +186,7 @@ bool says_how_it_is_cut(const std::filesystem::path& path, SourceStore& store) {
   }
 }
 
-int run_draft(const DraftOptions& options, Communicator& processes) {
+Drafted run_draft(const DraftOptions& options, Communicator& processes) {
   Stores stores;
   allow_external(options.allow_external, stores);
   read_number_types(options.number_types, stores.numbers());
@@ -208,6 +208,7 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
   std::optional<Reference> reference;
   if (expectation) reference = Reference::load(expectation->reference, stores.reading(), processes);
   bool is_complete = false;
+  std::string layout;
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     if (!job.files.is_single_file)
@@ -216,8 +217,10 @@ int run_draft(const DraftOptions& options, Communicator& processes) {
     const drafting::Draft draft = drafting::make_draft(job, stores.reading());
     print_draft(draft);
     is_complete = draft.open.empty();
+    layout = to_json(draft.layout);
   });
-  return processes.maximum(is_complete ? 1 : 0) == 1 ? 0 : 1;
+  layout = processes.broadcast(layout, 0);
+  return {parse_layout(layout, "the draft"), processes.maximum(is_complete ? 1 : 0) == 1};
 }
 
 }  // namespace ckpt::cli

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/expect_options.hpp"
-#include "layout/language/mesh.hpp"
+#include "layout/language/layout.hpp"
 #include "processes/communicator.hpp"
 
 namespace ckpt::cli {
@@ -23,8 +23,13 @@ struct DraftOptions {
 /// Parses "dp=2,tp=4", major axis first. Throws usage.
 Mesh parse_axes(const std::string& text);
 
-/// Prints a layout of the checkpoint on standard output, and what remains open on standard error. Returns the exit
-/// status: 0 if the layout is complete, 1 if something is open. Collective.
-int run_draft(const DraftOptions& options, Communicator& processes);
+struct Drafted {
+  Layout layout;
+  bool is_complete = false;  ///< nothing is open
+};
+
+/// Prints a layout of the checkpoint on standard output, and what remains open on standard error. Collective; the same
+/// result on every process.
+Drafted run_draft(const DraftOptions& options, Communicator& processes);
 
 }  // namespace ckpt::cli

@@ -1,6 +1,7 @@
 #include "inspect/inspect_program.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -8,9 +9,13 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/checkpoint.hpp"
+#include "checkpoint/directory_hints.hpp"
 #include "checkpoint/found_files.hpp"
+#include "checkpoint/indexed_files.hpp"
+#include "checkpoint/missing_layout.hpp"
 #include "cli/advice.hpp"
 #include "cli/external.hpp"
 #include "cli/job_options.hpp"
@@ -18,12 +23,15 @@
 #include "cli/number_types.hpp"
 #include "cli/processes.hpp"
 #include "diagnosis/fitting_change.hpp"
+#include "frameworks/describe.hpp"
+#include "inspect/below.hpp"
 #include "inspect/draft_program.hpp"
 #include "inspect/names_view.hpp"
 #include "inspect/picture.hpp"
 #include "inspect/render.hpp"
 #include "jobs/name_maps.hpp"
 #include "layout/names/better_pattern.hpp"
+#include "layout/names/naming.hpp"
 #include "report/output.hpp"
 #include "report/render.hpp"
 #include "store/stores.hpp"
@@ -32,9 +40,25 @@ namespace ckpt::cli {
 
 namespace {
 
-/// As `resolve`, but leaves out the arrays that cannot be read (StoredArray::refusal), which have no shape: for showing
-/// what is there, not for moving it.
-Resolved resolve_readable(const Checkpoint& checkpoint, const ExpectedShape& expected) {
+/// Returns whether a layout says nothing of a name, as a draft does of what is open.
+class IsOpen {
+ public:
+  /// `layout` must outlive it.
+  explicit IsOpen(const Layout& layout) : naming_(layout) {
+    for (const Bucket& bucket : layout.buckets)
+      for (const BucketMember& member : bucket.members) members_.insert(member.name);
+  }
+  bool operator()(const std::string& name) const { return !members_.contains(name) && !naming_.decide(name); }
+
+ private:
+  Naming naming_;
+  std::set<std::string> members_;
+};
+
+/// As `resolve`, but leaves out the arrays that cannot be read (StoredArray::refusal), which have no shape, and with
+/// `open` those that the layout says nothing of, which it lists: for showing what is there, not for moving it.
+Resolved resolve_readable(const Checkpoint& checkpoint, const ExpectedShape& expected,
+                          std::vector<std::string>* open = nullptr) {
   std::set<std::string> unreadable = unreadable_names(checkpoint.layout(), checkpoint.card_arrays());
   std::set<std::string> contradicted;
   std::set<std::string> reasons;
@@ -43,22 +67,30 @@ Resolved resolve_readable(const Checkpoint& checkpoint, const ExpectedShape& exp
     reasons.insert(why.what());
   }
   unreadable.insert(contradicted.begin(), contradicted.end());
-  if (unreadable.empty()) return resolve(checkpoint, {}, expected);
+  if (unreadable.empty() && open == nullptr) return resolve(checkpoint, {}, expected);
+  const IsOpen is_open(checkpoint.layout());
   Resolved resolved = resolve(
-      checkpoint, [&](const std::string& name) { return !unreadable.contains(name); }, expected);
+      checkpoint,
+      [&](const std::string& name) { return !unreadable.contains(name) && (open == nullptr || !is_open(name)); },
+      expected);
+  if (open != nullptr)
+    std::copy_if(resolved.left_out.begin(), resolved.left_out.end(), std::back_inserter(*open),
+                 [&](const std::string& name) { return !unreadable.contains(name); });
   if (!contradicted.empty())
     resolved.warnings.push_back("not shown: " + join({contradicted.begin(), contradicted.end()}, 4) + "; " +
                                 join({reasons.begin(), reasons.end()}, 3));
   return resolved;
 }
 
-Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expected, SourceStore& store) {
+Placement placement_of(const Checkpoint& checkpoint, const ExpectedTensors& expected, SourceStore& store,
+                       std::vector<std::string>* open) {
   const auto alone = single_process();
   ConflictSource conflict{checkpoint, store};
   conflict.expected_shape = [&](const std::string& name) { return expected.shape(name); };
   Resolved resolved;
-  explain_conflict(conflict, *alone,
-                   [&] { agree(*alone, [&] { resolved = resolve_readable(checkpoint, conflict.expected_shape); }); });
+  explain_conflict(conflict, *alone, [&] {
+    agree(*alone, [&] { resolved = resolve_readable(checkpoint, conflict.expected_shape, open); });
+  });
   for (const auto& warning : resolved.warnings) log::warn(warning);
   return std::move(resolved.placement);
 }
@@ -98,18 +130,36 @@ void keep_requested(Inspection& inspection, const Choice& choice) {
   inspection.survey.attributes.clear();
   inspection.survey.leaves.clear();
   if (!inspection.placement) return keep_chosen(inspection.survey.parameters, choice);
-  keep_chosen(inspection.logical, choice);
+  std::erase_if(inspection.open, [&](const std::string& name) { return !choice.has(name); });
+  if (!inspection.open.empty()) {  // they may be all that is asked for
+    std::erase_if(inspection.logical, [&](const auto& entry) { return !choice.has(entry.name); });
+  } else {
+    keep_chosen(inspection.logical, choice);
+  }
+  const std::set<std::string> open(inspection.open.begin(), inspection.open.end());
   std::erase_if(inspection.survey.parameters, [&](const StoredParameter& stored) {
-    return std::none_of(inspection.logical.begin(), inspection.logical.end(),
+    return !open.contains(stored.name) &&
+           std::none_of(inspection.logical.begin(), inspection.logical.end(),
                         [&](const LogicalParameter& logical) { return logical.stored_name == stored.name; });
   });
 }
 
+std::string framework_of(const std::filesystem::path& directory) {
+  if (const auto described = SelfDescribed::find(directory)) return described->name();
+  const std::vector<std::filesystem::path> entries = sorted_entries(directory);
+  return std::any_of(entries.begin(), entries.end(), is_index) ? "with an index" : "";
+}
+
 Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, const ExpectedTensors& expected,
                    const Choice& choice, SourceStore& store) {
-  Inspection inspection{.path = options.path, .survey = survey(found)};
+  Inspection inspection{.path = options.path,
+                        .survey = survey(found),
+                        .has_given_layout = !options.layout.empty(),
+                        .framework = framework_of(options.path),
+                        .with_all = options.all};
   if (found.checkpoint) {
-    inspection.placement = placement_of(*found.checkpoint, expected, store);
+    inspection.placement =
+        placement_of(*found.checkpoint, expected, store, options.picture.empty() ? nullptr : &inspection.open);
     inspection.logical = logical_view(*inspection.placement);
     inspection.tables = table_views(*found.checkpoint, *inspection.placement, options.key, store);
     if (!options.key.empty() && inspection.tables.empty())
@@ -144,6 +194,16 @@ Layout layout_of(const InspectOptions& options, Communicator& processes) {
   return read_layout(options.as_layout, options.path, processes);
 }
 
+std::vector<OpenParameter> open_parameters(const Inspection& inspection) {
+  std::vector<OpenParameter> open;
+  for (const std::string& name : inspection.open) {
+    const auto& all = inspection.survey.parameters;
+    const auto stored = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+    open.push_back({name, stored == all.end() ? "" : stored_text(*stored, inspection.survey)});
+  }
+  return open;
+}
+
 std::string picture_of(const Inspection& inspection) {
   if (!inspection.placement)
     throw Error(
@@ -156,12 +216,16 @@ std::string picture_of(const Inspection& inspection) {
     axes += (axis > 0 ? " × " : "") + mesh.axes[axis] + "=" + std::to_string(mesh.shape[axis]);
   std::vector<ParameterId> parameters;
   for (const auto& parameter : inspection.logical) parameters.push_back(parameter.id);
-  return picture_svg({inspection.path,
-                      {placement.layout().origin + ": " + axes + ", " + counted(mesh.size(), "card") + "; " +
-                           counted(parameters.size(), "parameter"),
-                       "Cards that hold the same have one colour, with hatching from the ninth on; grey is what all "
-                       "hold that hold any. Sides are not to scale where pieces need room for their labels."}},
-                     panels_of(placement, parameters, !inspection.with_boxes));
+  std::vector<std::string> lines{
+      placement.layout().origin + ": " + axes + ", " + counted(mesh.size(), "card") + "; " +
+          counted(parameters.size(), "parameter"),
+      "Cards that hold the same have one colour, with hatching from the ninth on; light grey is what all hold that "
+      "hold any. Sides are not to scale where pieces need room for their labels."};
+  if (!inspection.open.empty())
+    lines.push_back("Dark grey: " + counted(inspection.open.size(), "parameter") +
+                    " that the layout has no rule for yet.");
+  return picture_svg({inspection.path, std::move(lines)},
+                     panels_of(placement, parameters, !inspection.with_boxes, open_parameters(inspection)));
 }
 
 /// The map of names that is to be shown; null if none is. What the output would be padded to is not known.
@@ -174,7 +238,25 @@ std::shared_ptr<const NameMapping> mapping_of(const InspectOptions& options, con
   return load_mapping(parse_map(options.names, options.sizes), places, std::move(wish), processes);
 }
 
-void run_inspection(const InspectOptions& options, Communicator& processes) {
+/// Finds what PATH is. A directory above checkpoints is an error like any other, after which is shown how to look at
+/// each of them.
+FoundCheckpoint find_what_is_meant(const InspectOptions& options, const std::optional<Layout>& layout,
+                                   SourceStore& store, Communicator& processes) {
+  try {
+    FoundCheckpoint found = find_checkpoint({options.path, layout}, store, processes);
+    agree(processes, [&] {
+      if (found.checkpoint || found.files.is_single_file) return;
+      if (auto above = above_checkpoints(found.files, store)) throw std::move(*above);
+    });
+    return found;
+  } catch (const Error&) {
+    if (processes.rank() == 0 && !options.json) print(commands_below(options.path, store));
+    throw;
+  }
+}
+
+/// `layout`: that of PATH, if it is known already.
+void run_inspection(const InspectOptions& options, std::optional<Layout> layout, Communicator& processes) {
   Choice choice;
   std::optional<Expectation> expectation;
   std::unique_ptr<ResultFile> picture;
@@ -184,13 +266,12 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
       picture = std::make_unique<ResultFile>(picture_kind(), options.picture, "");
     choice = {parse_globs("--only", options.only), parse_globs("--drop", options.drop)};
   });
-  std::optional<Layout> layout;
   if (!options.layout.empty()) layout = read_layout(options.layout, options.path, processes);
   Stores stores;
   allow_external(options.allow_external, stores);
   read_number_types(options.number_types, stores.numbers());
   const ExpectedTensors expected(expectation, stores.reading(), processes);
-  const FoundCheckpoint found = find_checkpoint({options.path, layout}, stores.reading(), processes);
+  const FoundCheckpoint found = find_what_is_meant(options, layout, stores.reading(), processes);
   warn_of_unused_types(options.number_types, stores.numbers(), processes);
   const auto mapping = mapping_of(options, layout, processes);
   for (const auto& reason : {found.damaged_manifest, found.unplaced})
@@ -210,6 +291,12 @@ void run_inspection(const InspectOptions& options, Communicator& processes) {
     std::optional<Placement> whole;
     if (expectation) expected.refuse(expected.of(expected_in(found.files, inspection, whole)), options.path);
   });
+}
+
+/// A draft is drawn with what is open in it, and without a comparison with what the draft was made from.
+void draw_draft(InspectOptions options, Layout layout, Communicator& processes) {
+  options.expectation = {};
+  run_inspection(options, std::move(layout), processes);
 }
 
 void declare_mesh(CommandLine& line, const std::string& when, std::string& to) {
@@ -239,12 +326,17 @@ void declare_shown(CommandLine& line, InspectOptions& options) {
       "--only,(--param)", options.only, "GLOB",
       "only the parameters whose names match, and with a layout the box that each card holds; may be repeated");
   line.repeated("--drop", options.drop, "GLOB", "all but the parameters whose names match; may be repeated");
+  line.flag("--all", options.all,
+            "on a terminal, too, a row for each parameter, and all attributes and values; else more than 24 parameters "
+            "are summed up there");
   line.value("--key", options.key, "KEY",
              "where this key of tables is, and nothing else: its server, its row there and what it holds, or where it "
              "would be");
-  line.value("--picture", options.picture, "OUT.svg",
-             "with a layout, instead of tables, an SVG picture of which card holds what of each parameter (-: standard "
-             "output); alike parameters and the members of a bucket as one, unless --only chooses them");
+  line.value(
+      "--picture", options.picture, "OUT.svg",
+      "with a layout or --draft, instead of tables, an SVG picture of which card holds what of each parameter (-: "
+      "standard output); alike parameters and the members of a bucket as one, unless --only chooses them; grey "
+      "what the layout has no rule for");
   line.flag("--draft", options.draft,
             "a layout of PATH on standard output, as far as names, shapes and bytes prove it; what they leave open is "
             "listed on standard error (exit status 1)");
@@ -278,6 +370,17 @@ void declare_inspect_options(CommandLine& line, bool is_draft, InspectOptions& o
   declare_messages(line, options.messages);
 }
 
+/// Throws usage for a file that its ending says is to be something else. A name without an ending may be a pipe's.
+void check_picture(const std::string& path) {
+  const std::filesystem::path file = path;
+  if (!file.has_extension() || file.extension() == ".svg") return;
+  const std::string svg = std::filesystem::path(file).replace_extension(".svg").string();
+  throw Error(
+      Kind::usage, "--picture " + path,
+      {"it ends in " + file.extension().string(), "a name that ends in .svg, which browsers show",
+       "write " + shell_word(svg) + ", and convert that: rsvg-convert -o " + shell_word(path) + " " + shell_word(svg)});
+}
+
 /// Throws usage for options that contradict one another.
 void check(const CommandLine& line, const InspectOptions& options) {
   if (options.path.empty() && !options.picture.empty())
@@ -290,11 +393,13 @@ void check(const CommandLine& line, const InspectOptions& options) {
     throw Error(Kind::usage, "", {"--json and --picture -", "one of them at most on standard output", ""});
   if (!options.key.empty() && (options.path.empty() || options.draft || !options.picture.empty()))
     throw Error(Kind::usage, "--key", {"given without PATH, or with --draft or --picture", "PATH's tables", ""});
-  if (options.draft && (!options.layout.empty() || !options.only.empty() || !options.drop.empty() || options.json ||
-                        !options.picture.empty()))
+  if (options.draft && (!options.layout.empty() || !options.only.empty() || !options.drop.empty() || options.json))
     throw Error(
         Kind::usage, "--draft",
-        {"given with --layout, --only, --drop, --json or --picture", "--mesh and --expect beside it at most", ""});
+        {"given with --layout, --only, --drop or --json", "--mesh, --expect and --picture beside it at most", ""});
+  if (options.draft && options.picture == "-")
+    throw Error(Kind::usage, "", {"--draft and --picture -", "one of them at most on standard output", ""});
+  check_picture(options.picture);
   if (!options.draft && !options.mesh.empty())
     throw Error(Kind::usage, "--mesh", {"given without --draft", "what a layout is drafted on", ""});
   if (!options.draft && !options.unfused.empty())
@@ -343,17 +448,18 @@ int run_inspect_program(const Manual& manual, const std::vector<std::string>& wo
       });
       return 0;
     }
-    if (options.draft)
-      return run_draft({.path = options.path,
-                        .mesh = options.mesh,
-                        .expectation = options.expectation,
-                        .tolerance = options.tolerance,
-                        .unfused = options.unfused,
-                        .allow_external = options.allow_external,
-                        .number_types = options.number_types},
-                       processes);
-    run_inspection(options, processes);
-    return 0;
+    if (!options.draft) {
+      run_inspection(options, std::nullopt, processes);
+      return 0;
+    }
+    Drafted drafted = run_draft({.path = options.path,
+                                 .mesh = options.mesh,
+                                 .expectation = options.expectation,
+                                 .allow_external = options.allow_external,
+                                 .number_types = options.number_types},
+                                processes);
+    if (!options.picture.empty()) draw_draft(options, std::move(drafted.layout), processes);
+    return drafted.is_complete ? 0 : 1;
   });
 }
 

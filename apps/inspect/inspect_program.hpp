@@ -16,6 +16,7 @@ struct InspectOptions {
   std::string as_layout;  ///< a strategy, or a checkpoint that describes its own layout
   std::vector<std::string> only;
   std::vector<std::string> drop;
+  bool all = false;
   std::string key;  ///< to be looked up in the tables
   bool json = false;
   bool draft = false;

@@ -51,12 +51,14 @@ struct Slice {
 struct Panel {
   std::string title;               ///< the name; for several parameters their pattern and number
   std::string home;                ///< the coordinates that it is confined to, "pp=0"; empty: none
-  std::vector<std::string> notes;  ///< lines below it
+  std::vector<std::string> notes;  ///< lines below it, the first of which says what it is
+  std::vector<std::string> rules;  ///< those that decide it; several for a panel of several parameters
   std::vector<Shard> shards;
   Side rows;
   Side columns;
   std::vector<Slice> slices;
   std::size_t slices_left_out = 0;
+  bool is_open = false;  ///< the layout has no rule for it: how it is cut is not known
 };
 
 /// Draws one parameter: its two dimensions, those that are cut if it has more, or, if cards hold runs of its elements
@@ -66,9 +68,15 @@ Panel parameter_panel(const Placement& placement, ParameterId parameter);
 /// Draws a bucket's stored array, and names the members on each card.
 Panel bucket_panel(const Placement& placement, ArrayId array);
 
-/// The parameters in their order. Those that differ only in numbers and are cut alike share a panel; with
-/// `whole_buckets`, buckets replace their members.
-std::vector<Panel> panels_of(const Placement& placement, const std::vector<ParameterId>& parameters,
-                             bool whole_buckets);
+/// A parameter that the layout has no rule for. `stored`: its shapes on the cards, in words.
+struct OpenParameter {
+  std::string name;
+  std::string stored;
+};
+
+/// The parameters in their order, an optimizer's state and then what is open last. Those that differ only in numbers,
+/// or in the word of a state, and are cut alike share a panel; with `whole_buckets`, buckets replace their members.
+std::vector<Panel> panels_of(const Placement& placement, const std::vector<ParameterId>& parameters, bool whole_buckets,
+                             const std::vector<OpenParameter>& open = {});
 
 }  // namespace ckpt::cli

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "inspect/panel.hpp"
+#include "inspect/state_names.hpp"
 #include "layout/names/name_groups.hpp"
 #include "report/render.hpp"
 
@@ -17,6 +18,8 @@ constexpr std::size_t most_homes = 8;
 /// Panels that differ only in names and homes.
 struct PanelGroup {
   Panel first;
+  std::vector<std::string> stems;  ///< parallel to names
+  std::vector<std::string> words;  ///< of the state, each once
   std::vector<std::string> names;
   std::vector<std::string> homes;  ///< parallel to names
 };
@@ -27,7 +30,8 @@ bool look_alike(const Shard& a, const Shard& b) {
 }
 
 bool look_alike(const Panel& a, const Panel& b) {
-  return a.notes == b.notes && a.rows == b.rows && a.columns == b.columns && a.slices == b.slices &&
+  return a.is_open == b.is_open && a.notes == b.notes && a.rows == b.rows && a.columns == b.columns &&
+         a.slices == b.slices &&
          std::equal(a.shards.begin(), a.shards.end(), b.shards.begin(), b.shards.end(),
                     [](const Shard& x, const Shard& y) { return look_alike(x, y); });
 }
@@ -84,9 +88,13 @@ void note_places(PanelGroup& alike, const std::string& pattern, HomePatterns& sa
   alike.first.notes.push_back("drawn with the cards of " + alike.names.front());
 }
 
+void add_once(std::vector<std::string>& texts, const std::string& text) {
+  if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+}
+
 Panel as_one(PanelGroup alike, HomePatterns& said) {
   if (alike.names.size() > 1) {
-    const std::string pattern = group_names(alike.names).front().pattern;
+    const std::string pattern = with_words(group_names(alike.stems).front().pattern, alike.words);
     alike.first.title = pattern + " (" + with_commas(alike.names.size()) + " alike)";
     note_places(alike, pattern, said);
   } else if (!alike.first.home.empty()) {
@@ -95,7 +103,7 @@ Panel as_one(PanelGroup alike, HomePatterns& said) {
   return std::move(alike.first);
 }
 
-/// Adds panels in the order of their names; `make(i)` makes the i-th.
+/// Adds panels in the order of their names, of which those of states are stems; `make(i)` makes the i-th.
 template <class Make>
 void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& names, HomePatterns& said,
                 const Make& make) {
@@ -103,23 +111,34 @@ void add_groups(std::vector<Panel>& panels, const std::vector<std::string>& name
   for (std::size_t i = 0; i < names.size(); ++i) numbers.emplace(names[i], i);
   for (const NameGroup& group : group_names(names)) {
     std::vector<PanelGroup> looks;
-    for (const std::string& name : group.names) {
-      auto known = numbers.extract(numbers.find(name));
+    for (const std::string& stem : group.names) {
+      auto known = numbers.extract(numbers.find(stem));
       Panel panel = make(known.mapped());
       auto found = std::find_if(looks.begin(), looks.end(),
                                 [&](const PanelGroup& look) { return look_alike(look.first, panel); });
-      if (found == looks.end()) found = looks.insert(looks.end(), {panel, {}, {}});
+      if (found == looks.end()) found = looks.insert(looks.end(), {panel, {}, {}, {}, {}});
+      for (const std::string& rule : panel.rules) add_once(found->first.rules, rule);
       found->names.push_back(panel.title);
       found->homes.push_back(panel.home);
+      found->stems.push_back(stem);
+      add_once(found->words, state_name(panel.title).word);
     }
     for (PanelGroup& look : looks) panels.push_back(as_one(std::move(look), said));
   }
 }
 
+Panel open_panel(const OpenParameter& parameter) {
+  Panel panel;
+  panel.title = parameter.name;
+  panel.notes = {"open: the layout has no rule for it; stored are " + parameter.stored};
+  panel.is_open = true;
+  return panel;
+}
+
 }  // namespace
 
-std::vector<Panel> panels_of(const Placement& placement, const std::vector<ParameterId>& parameters,
-                             bool whole_buckets) {
+std::vector<Panel> panels_of(const Placement& placement, const std::vector<ParameterId>& parameters, bool whole_buckets,
+                             const std::vector<OpenParameter>& open) {
   std::vector<ParameterId> alone;
   std::vector<std::string> names;
   std::vector<ArrayId> buckets;
@@ -129,16 +148,22 @@ std::vector<Panel> panels_of(const Placement& placement, const std::vector<Param
     const ArrayId array = placement.array_of(parameter);
     if (!whole_buckets || !placement.shardings()[parameter].bucket) {
       alone.push_back(parameter);
-      names.push_back(placement.tensors()[parameter].name);
     } else if (seen.insert(array).second) {
       buckets.push_back(array);
       bucket_names.push_back(placement.arrays()[array].name);
     }
   }
+  std::stable_partition(alone.begin(), alone.end(), [&](ParameterId parameter) {
+    return !state_name(placement.tensors()[parameter].name).is_state;
+  });
+  for (const ParameterId parameter : alone) names.push_back(state_name(placement.tensors()[parameter].name).stem);
+  std::vector<std::string> open_names;
+  for (const OpenParameter& parameter : open) open_names.push_back(state_name(parameter.name).stem);
   std::vector<Panel> panels;
   HomePatterns said;
   add_groups(panels, names, said, [&](std::size_t i) { return parameter_panel(placement, alone[i]); });
   add_groups(panels, bucket_names, said, [&](std::size_t i) { return bucket_panel(placement, buckets[i]); });
+  add_groups(panels, open_names, said, [&](std::size_t i) { return open_panel(open[i]); });
   return panels;
 }
 

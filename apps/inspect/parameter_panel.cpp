@@ -5,6 +5,7 @@
 #include "inspect/holders.hpp"
 #include "inspect/logical_view.hpp"
 #include "inspect/panel.hpp"
+#include "inspect/part_names.hpp"
 #include "report/render.hpp"
 
 namespace ckpt::cli {
@@ -12,6 +13,7 @@ namespace ckpt::cli {
 namespace {
 
 constexpr std::size_t most_slices = 6;
+constexpr std::size_t most_parts = 64;
 
 /// The logical dimensions along the drawing's sides; absent for a side without a dimension.
 struct DrawnDims {
@@ -36,7 +38,10 @@ class BoxPanel {
         tensor_(placement.tensors()[parameter]),
         sharding_(placement.shardings()[parameter]),
         holders_(holders) {
-    for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim) stretches_.push_back(stretches_of(dim));
+    for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim) {
+      parts_.push_back(parts_of(dim));
+      stretches_.push_back(stretches_of(dim));
+    }
     std::vector<std::size_t> cut;
     for (std::size_t dim = 0; dim < stretches_.size(); ++dim)
       if (stretches_[dim].size() > 1) cut.push_back(dim);
@@ -47,6 +52,7 @@ class BoxPanel {
     panel.rows = side(drawn_.rows);
     panel.columns = side(drawn_.columns);
     note_undrawn(panel);
+    note_parts(panel);
     std::vector<std::size_t> choice(drawn_.slices.size(), 0);
     do {
       if (panel.slices.size() == most_slices)
@@ -57,8 +63,24 @@ class BoxPanel {
   }
 
  private:
+  /// The parts of a fused dimension that are cut separately; none if it is one.
+  std::vector<Mark> parts_of(std::size_t dim) const {
+    if (sharding_.boxes) return {};
+    std::vector<std::uint64_t> starts;  // each begins with the first piece's share
+    sharding_.cuts[dim]->for_each_meeting({0, tensor_.shape[dim]}, [&](const Span& span) {
+      if (span.piece == 0 && starts.size() <= most_parts) starts.push_back(span.logical.lo);
+    });
+    if (starts.size() < 2 || starts.size() > most_parts) return {};
+    const std::vector<std::string> names = part_names(tensor_.name, starts.size());
+    std::vector<Mark> parts;
+    for (std::size_t i = 0; i < starts.size(); ++i)
+      parts.push_back({{starts[i], i + 1 < starts.size() ? starts[i + 1] : tensor_.shape[dim]}, names[i]});
+    return parts;
+  }
+
   std::vector<Interval> stretches_of(std::size_t dim) const {
     std::set<std::uint64_t> borders{0, tensor_.shape[dim]};
+    for (const Mark& part : parts_[dim]) borders.insert(part.interval.lo);
     for (const auto& holder : holders_) {
       for (const Box& box : holder.boxes) {
         borders.insert(box.lo[dim]);
@@ -82,6 +104,15 @@ class BoxPanel {
     return text;
   }
 
+  /// "q tp=0": the part, and the coordinates of the cards that hold the stretch.
+  std::string label_of(std::size_t dim, Interval stretch) const {
+    std::string label;
+    for (const Mark& part : parts_[dim])
+      if (!intersect(part.interval, stretch).empty()) label = part.label;
+    const std::string where = coordinates(dim, stretch);
+    return label + (label.empty() || where.empty() ? "" : " ") + where;
+  }
+
   std::uint64_t padding(std::size_t dim) const {
     if (sharding_.boxes) return 0;
     const DimCut& cut = *sharding_.cuts[dim];
@@ -94,7 +125,7 @@ class BoxPanel {
     if (!dim) return {"", {{{0, 1}, ""}}, false};
     const std::uint64_t size = tensor_.shape[*dim];
     Side side{"dimension " + std::to_string(*dim) + ": " + with_commas(size), {}, true};
-    for (const Interval stretch : stretches_[*dim]) side.marks.push_back({stretch, coordinates(*dim, stretch)});
+    for (const Interval stretch : stretches_[*dim]) side.marks.push_back({stretch, label_of(*dim, stretch)});
     if (const std::string over = sharding_.boxes ? "" : over_axes(placement_.mesh(), sharding_.axes[*dim]);
         !over.empty())
       side.title += " " + over;
@@ -117,6 +148,16 @@ class BoxPanel {
                             join(dims, dims.size()));
   }
 
+  void note_parts(Panel& panel) const {
+    for (std::size_t dim = 0; dim < parts_.size(); ++dim) {
+      std::vector<std::string> parts;
+      for (const Mark& part : parts_[dim])
+        parts.push_back(part.label + " (" + with_commas(part.interval.lo) + " to " + with_commas(part.interval.hi) +
+                        ")");
+      if (!parts.empty()) panel.notes.push_back("parts of dimension " + std::to_string(dim) + ": " + join(parts, 8));
+    }
+  }
+
   /// Advances to the next combination of pieces of the sliced dimensions; false after the last.
   bool advance(std::vector<std::size_t>& choice) const {
     for (std::size_t i = choice.size(); i-- > 0;) {
@@ -134,7 +175,7 @@ class BoxPanel {
       at.push_back(stretches_[dim][choice[i]]);
       slice.label += (i > 0 ? ", " : "") + std::string("dimension ") + std::to_string(dim) + " from " +
                      with_commas(at[i].lo) + " to " + with_commas(at[i].hi);
-      if (const std::string where = coordinates(dim, at[i]); !where.empty()) slice.label += " (" + where + ")";
+      if (const std::string where = label_of(dim, at[i]); !where.empty()) slice.label += " (" + where + ")";
     }
     const auto along = [](const Box& box, std::optional<std::size_t> dim) { return dim ? box[*dim] : Interval{0, 1}; };
     for (std::size_t shard = 0; shard < holders_.size(); ++shard) {
@@ -165,6 +206,7 @@ class BoxPanel {
   const Tensor& tensor_;
   const Sharding& sharding_;
   const std::vector<CardBoxes>& holders_;
+  std::vector<std::vector<Mark>> parts_;          // of each dimension
   std::vector<std::vector<Interval>> stretches_;  // of each dimension, between its borders
   DrawnDims drawn_;
 };
@@ -252,7 +294,8 @@ Panel parameter_panel(const Placement& placement, ParameterId parameter) {
     panel.shards.back().holds = is_padded ? "padding only" : "nothing";
   }
   panel.notes.push_back(tensor.dtype.name + " " + to_string(tensor.shape) + ", " + format_bytes(tensor.bytes()) + ", " +
-                        copies_text(placement, parameter, panel) + "; rule: " + rule_of(placement, parameter));
+                        copies_text(placement, parameter, panel));
+  panel.rules = {rule_of(placement, parameter)};
   if (!std::is_sorted(sharding.permute.begin(), sharding.permute.end()))
     panel.notes.push_back("stored with its dimensions in the order " + format_list(sharding.permute));
   if (const auto axis = axis_of_runs(placement, sharding))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.hpp"
 #include "inspect/picture_scale.hpp"
 #include "inspect/svg.hpp"
 #include "report/render.hpp"
@@ -39,6 +40,7 @@ constexpr Detail of_one{64, 64};
 constexpr std::array<const char*, 8> colours{"#e69f00", "#56b4e9", "#009e73", "#f0e442",
                                              "#0072b2", "#d55e00", "#cc79a7", "#999999"};
 constexpr const char* colour_of_all = "#e8e8e8";
+constexpr const char* colour_of_open = "#b5b5b5";
 
 /// Drawn over the colours from the ninth shard on: one hatching for the second eight shards, one for the third, etc.
 constexpr std::array<const char*, 7> hatchings{"M0 8L8 0",         "M0 0L8 8",     "M0 4H8",     "M4 0V8",
@@ -88,7 +90,13 @@ class Picture {
     const Panel panel = turned(given);
     y_ += 24;
     for (const auto& line : wrapped(shortened(panel.title, 400), 100)) write("name", line, 20);
-    for (const auto& note : panel.notes) notes(shortened(note, 400));
+    for (std::size_t i = 0; i < panel.notes.size(); ++i) {
+      const bool has_rule = i == 0 && !panel.rules.empty();
+      const std::string rules =
+          has_rule ? (panel.rules.size() == 1 ? "; rule: " : "; rules: ") + join(panel.rules) : "";
+      notes(shortened(panel.notes[i] + rules, 400));
+    }
+    if (panel.is_open) return draw_open();
     if (panel.rows.marks.empty() || panel.columns.marks.empty()) return notes("it has no elements");
     if (!panel.rows.title.empty()) notes("↓ " + panel.rows.title);
     if (!panel.columns.title.empty()) notes("→ " + panel.columns.title);
@@ -199,6 +207,13 @@ class Picture {
       svg_.rect(at, "over", "#fff", "");
       label(at, {"⋯"});
     }
+  }
+
+  void draw_open() {
+    const Svg::Rect at{drawing_left, y_ + 6, drawing_width, row_height};
+    svg_.rect(at, "pad", colour_of_open, "no rule");
+    label(at, {"?"});
+    y_ += row_height + 10;
   }
 
   /// Lists which cards hold what, in as many columns as the longest entry allows.

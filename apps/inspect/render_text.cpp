@@ -42,14 +42,6 @@ std::string dtypes_of(const StoredParameter& parameter) {
   return text;
 }
 
-std::string shapes_of(const StoredParameter& parameter, const Survey& survey) {
-  const bool same_dtype = dtypes_of(parameter) == parameter.forms[0].dtype;
-  std::vector<std::string> forms;
-  for (const auto& form : parameter.forms)
-    forms.push_back(on((same_dtype ? "" : form.dtype + " ") + to_string(form.shape), survey, form.groups));
-  return join(forms, 4);
-}
-
 std::string shapes_of(const LogicalParameter& parameter, std::uint64_t cards) {
   std::vector<std::string> forms;
   for (const auto& form : parameter.stored)
@@ -60,22 +52,24 @@ std::string shapes_of(const LogicalParameter& parameter, std::uint64_t cards) {
 Lines stored_table(const Survey& survey, std::optional<std::size_t> width) {
   Table table({{"parameter", Kind::flexible}, {"dtype"}, {"stored", Kind::flexible}, {"bytes", Kind::number}});
   for (const auto& parameter : survey.parameters)
-    table.add({parameter.name, dtypes_of(parameter), shapes_of(parameter, survey), with_commas(parameter.bytes)});
+    table.add({parameter.name, dtypes_of(parameter), stored_text(parameter, survey), with_commas(parameter.bytes)});
   return table.lines(width);
 }
 
 Lines logical_table(const Inspection& inspection, std::optional<std::size_t> width) {
-  Table table({{"parameter", Kind::flexible},
-               {"dtype"},
-               {"shape"},
-               {"stored", Kind::flexible},
-               {"copies", Kind::number},
-               {"rule", Kind::flexible},
-               {"bytes", Kind::number}});
-  for (const auto& parameter : inspection.logical)
-    table.add({parameter.name, parameter.dtype, to_string(parameter.shape),
-               shapes_of(parameter, inspection.placement->mesh().size()), with_commas(parameter.copies),
-               rule_of(*inspection.placement, parameter.id), with_commas(parameter.bytes)});
+  std::vector<Table::Column> columns{
+      {"parameter", Kind::flexible}, {"dtype"}, {"shape"}, {"stored", Kind::flexible}, {"copies", Kind::number}};
+  if (inspection.has_given_layout) columns.push_back({"rule", Kind::flexible});
+  columns.push_back({"bytes", Kind::number});
+  Table table(columns);
+  for (const auto& parameter : inspection.logical) {
+    std::vector<std::string> cells{parameter.name, parameter.dtype, to_string(parameter.shape),
+                                   shapes_of(parameter, inspection.placement->mesh().size()),
+                                   with_commas(parameter.copies)};
+    if (inspection.has_given_layout) cells.push_back(rule_of(*inspection.placement, parameter.id));
+    cells.push_back(with_commas(parameter.bytes));
+    table.add(std::move(cells));
+  }
   return table.lines(width);
 }
 
@@ -149,11 +143,22 @@ Lines shown_line(const Survey& survey) {
 
 }  // namespace
 
+std::string stored_text(const StoredParameter& parameter, const Survey& survey) {
+  const bool same_dtype = dtypes_of(parameter) == parameter.forms[0].dtype;
+  std::vector<std::string> forms;
+  for (const auto& form : parameter.forms)
+    forms.push_back(on((same_dtype ? "" : form.dtype + " ") + to_string(form.shape), survey, form.groups));
+  return join(forms, 4);
+}
+
 Lines inspection_text(const Inspection& inspection, std::optional<std::size_t> width) {
   Lines lines = keys_text(inspection.tables);
   if (!lines.text().empty() && !inspection.with_boxes) return lines;
   if (!lines.text().empty()) lines.add("");
   lines.add(heading(inspection)).add(shown_line(inspection.survey)).add("");
+  const bool is_short = width && !inspection.with_all && is_summed_up(inspection);
+  if (is_summed_up(inspection)) lines.add(overview_text(inspection, is_short, width));
+  if (is_short) return lines.add(tables_text(inspection.tables, width));
   lines.add(inspection.placement ? logical_table(inspection, width) : stored_table(inspection.survey, width));
   lines.add(tables_text(inspection.tables, width));
   lines.add(attribute_table(inspection.survey, width));

@@ -138,8 +138,10 @@ Survey survey(const FoundCheckpoint& found) {
   std::map<std::string, StoredParameter, CountLess> parameters;
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> leaves;  // by name and description
   std::set<std::string, CountLess> shown;
+  std::set<std::string> formats;
   for (auto& alike : group(found)) {
     const std::size_t group = result.groups.size();
+    formats.insert(alike.schema->format);
     for (const ViewedFile& file : alike.schema->viewed) shown.insert(file.path);
     add_attributes(result.attributes, alike.schema->attributes, group);
     for (const Leaf& leaf : alike.schema->leaves) leaves[{alike.prefix + leaf.name, leaf.what}].push_back(group);
@@ -165,6 +167,7 @@ Survey survey(const FoundCheckpoint& found) {
     result.parameters.push_back(std::move(parameter));
   }
   for (auto& [leaf, groups] : leaves) result.leaves.push_back({leaf.first, leaf.second, std::move(groups)});
+  result.formats.assign(formats.begin(), formats.end());
   result.shown.assign(shown.begin(), shown.end());
   sort_by_name(result.attributes);
   sort_by_name(result.leaves);

@@ -46,6 +46,7 @@ struct Survey {
   std::vector<AttributeForm> leaves;        ///< values of trees that no attribute can hold, each described in words
   std::vector<std::string> files;           ///< their names, in natural order
   std::vector<std::uint64_t> numbers;       ///< parallel to files: the one number that differs, or empty
+  std::vector<std::string> formats;         ///< of the files, as Schema::format names them
   std::vector<std::string> shown;           ///< other files whose data these show: paths from their own directories
   /// Groups of files that declare the same: their indices, ascending.
   std::vector<std::vector<std::size_t>> groups;

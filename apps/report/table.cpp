@@ -37,6 +37,12 @@ std::size_t longest_word(const std::string& text) {
   return longest;
 }
 
+std::size_t total(const std::vector<std::size_t>& widths) {
+  const bool is_first_below = widths[0] == 0;
+  const std::size_t between = gap * (widths.size() - 1);
+  return std::accumulate(widths.begin(), widths.end(), is_first_below ? between - gap + indentation : between);
+}
+
 }  // namespace
 
 std::size_t length_of(const std::string& text) {
@@ -86,43 +92,45 @@ Table::Widths Table::natural_widths() const {
   return widths;
 }
 
-/// Every heading and cell may be broken after spaces; flexible ones also within long words.
-Table::Widths Table::least_widths() const {
+/// Every heading and cell may be broken after spaces; with `may_break_words`, flexible ones also within long words.
+Table::Widths Table::least_widths(bool may_break_words) const {
   Widths widths;
   for (const auto& column : columns_) widths.push_back(longest_word(column.heading));
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::size_t word = longest_word(row[i]);
-      const bool is_flexible = columns_[i].kind == Column::Kind::flexible;
-      widths[i] = std::max(widths[i], is_flexible ? std::min(word, least_width) : word);
+      const bool is_broken = may_break_words && columns_[i].kind == Column::Kind::flexible;
+      widths[i] = std::max(widths[i], is_broken ? std::min(word, least_width) : word);
     }
   }
   return widths;
 }
 
-Table::Widths Table::widths_within(std::optional<std::size_t> limit) const {
+/// `has_names_below`: names have lines of their own, and all else may be narrowed; else only flexible columns.
+Table::Widths Table::narrowed(std::size_t limit, bool has_names_below, bool may_break_words) const {
+  const Widths least = least_widths(may_break_words);
   Widths widths = natural_widths();
-  const auto total = [&] {
-    const std::size_t between = gap * (widths.size() - 1);
-    return std::accumulate(widths.begin(), widths.end(), widths[0] == 0 ? between - gap + indentation : between);
-  };
-  if (!limit || total() <= *limit) return widths;
-  const Widths least = least_widths();
-  const auto narrow = [&](auto may_narrow) {
-    while (total() > *limit) {
-      std::size_t widest = 0;  // 0: the first column keeps its width
-      for (std::size_t i = 1; i < widths.size(); ++i) {
-        if (may_narrow(i) && widths[i] > least[i] && (widest == 0 || widths[i] > widths[widest])) widest = i;
-      }
-      if (widest == 0) return;
-      --widths[widest];
+  if (has_names_below) widths[0] = 0;
+  while (total(widths) > limit) {
+    std::size_t widest = 0;  // 0: the first column keeps its width
+    for (std::size_t i = 1; i < widths.size(); ++i) {
+      const bool may_narrow = has_names_below || columns_[i].kind == Column::Kind::flexible;
+      if (may_narrow && widths[i] > least[i] && (widest == 0 || widths[i] > widths[widest])) widest = i;
     }
-  };
-  narrow([&](std::size_t i) { return columns_[i].kind == Column::Kind::flexible; });
-  if (total() <= *limit || widths.size() == 1) return widths;
-  widths = natural_widths();
-  widths[0] = 0;
-  narrow([](std::size_t) { return true; });
+    if (widest == 0) break;
+    --widths[widest];
+  }
+  return widths;
+}
+
+Table::Widths Table::widths_within(std::optional<std::size_t> limit) const {
+  if (!limit || columns_.size() == 1) return natural_widths();
+  Widths widths;
+  for (const bool may_break_words : {false, true})
+    for (const bool has_names_below : {false, true}) {
+      widths = narrowed(*limit, has_names_below, may_break_words);
+      if (total(widths) <= *limit) return widths;
+    }
   return widths;
 }
 

@@ -23,8 +23,8 @@ class Table {
   void add(std::vector<std::string> cells);
 
   /// Without a width, each row is one line. With one, a cell that does not fit continues on further lines of its
-  /// column. If that is not enough, names get lines of their own, with the rest of their rows indented below. Nothing
-  /// is left out. Only a name can make a line longer than `width`.
+  /// column. If that is not enough, names get lines of their own, with the rest of their rows indented below; words
+  /// are broken only where they do not fit then. Nothing is left out. Only a name can make a line longer than `width`.
   Lines lines(std::optional<std::size_t> width) const;
 
  private:
@@ -32,7 +32,8 @@ class Table {
 
   std::vector<std::string> headings() const;
   Widths natural_widths() const;
-  Widths least_widths() const;
+  Widths least_widths(bool may_break_words) const;
+  Widths narrowed(std::size_t limit, bool has_names_below, bool may_break_words) const;
   Widths widths_within(std::optional<std::size_t> limit) const;
   std::string row_text(const std::vector<std::string>& cells, const Widths& widths) const;
 

@@ -403,13 +403,17 @@ std::optional<Error> missing_by_count(const FoundFiles& found) {
   return std::nullopt;
 }
 
+std::optional<Error> above_checkpoints(const FoundFiles& found, SourceStore& store) {
+  if (!top_files(found).empty() || are_of_ranks(found.path, first_directories(found))) return std::nullopt;
+  const std::vector<std::string> below = checkpoints_below(found.path, store);
+  return below.empty() ? std::nullopt : std::optional(parent_directory_error(found.path, below));
+}
+
 std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore& store) {
   if (auto stale = stale_pointer(found.path, store)) return stale;
+  if (auto above = above_checkpoints(found, store)) return above;
   const std::vector<std::size_t> top = top_files(found);
   const std::vector<std::string> directories = first_directories(found);
-  if (top.empty() && !are_of_ranks(found.path, directories))
-    if (const auto below = checkpoints_below(found.path, store); !below.empty())
-      return parent_directory_error(found.path, below);
   if (auto twice = same_rank_twice(found)) return twice;
   for (const NumberedKind& kind : kinds_of(top.empty() ? directories : names_at(found, top)))
     if (const auto missing = kind.missing(); !missing.empty()) return missing_of(found.path, kind, missing);

@@ -34,6 +34,9 @@ std::optional<WeightMap> numbered_parts(const FoundFiles& found);
 /// The error of files whose names say of how many ranks they are ("world_size_4"), where some ranks' are missing.
 std::optional<Error> missing_by_count(const FoundFiles& found);
 
+/// The error of a directory that has no files of its own, and is above those of several ranks' or steps' checkpoints.
+std::optional<Error> above_checkpoints(const FoundFiles& found, SourceStore& store);
+
 /// The error of files that cannot be one checkpoint's: those of several, a directory above them, files that are
 /// missing.
 std::optional<Error> unlike_one_checkpoint(const FoundFiles& found, SourceStore& store);

@@ -14,6 +14,7 @@
 namespace ckpt {
 
 struct Framework {
+  const char* name;
   bool (*is_meant)(const std::filesystem::path& directory);
   DirectoryDescription (*describe)(const std::filesystem::path& directory, SourceStore& store);
   bool has_plain_files = false;  ///< each file describes its own content
@@ -27,14 +28,16 @@ struct Framework {
 namespace {
 
 /// The first framework that recognises a directory describes it.
-constexpr std::array frameworks{
-    Framework{is_paddle_dist, describe_paddle_dist},
-    Framework{is_dcp, describe_dcp},
-    Framework{is_megatron_run, describe_megatron_run},
-    Framework{is_universal, describe_universal},
-    Framework{is_keras_weights, describe_keras_weights},
-    Framework{is_deepspeed, describe_deepspeed, true, describe_deepspeed_of},
-    Framework{.is_meant = is_tensorflow, .describe = describe_tensorflow, .is_part = is_tensorflow_prefix}};
+constexpr std::array frameworks{Framework{"PaddlePaddle", is_paddle_dist, describe_paddle_dist},
+                                Framework{"torch.distributed.checkpoint", is_dcp, describe_dcp},
+                                Framework{"Megatron", is_megatron_run, describe_megatron_run},
+                                Framework{"DeepSpeed, universal", is_universal, describe_universal},
+                                Framework{"Keras", is_keras_weights, describe_keras_weights},
+                                Framework{"DeepSpeed", is_deepspeed, describe_deepspeed, true, describe_deepspeed_of},
+                                Framework{.name = "TensorFlow",
+                                          .is_meant = is_tensorflow,
+                                          .describe = describe_tensorflow,
+                                          .is_part = is_tensorflow_prefix}};
 
 bool names_part(const Framework& framework, const std::filesystem::path& path) {
   return framework.is_part != nullptr && framework.is_part(path);
@@ -53,6 +56,10 @@ std::optional<SelfDescribed> SelfDescribed::find(const std::filesystem::path& di
   });
   if (found == frameworks.end()) return std::nullopt;
   return SelfDescribed(directory, *found);
+}
+
+const char* SelfDescribed::name() const noexcept {
+  return framework_->name;
 }
 
 bool SelfDescribed::has_plain_files() const noexcept {

@@ -21,6 +21,8 @@ class SelfDescribed {
   /// Recognises a directory by its files' names, without reading them; returns nothing if it has no such metadata.
   static std::optional<SelfDescribed> find(const std::filesystem::path& directory);
 
+  /// The framework's name, as its users write it.
+  const char* name() const noexcept;
   /// Whether a layout suffices to read its files, without the metadata.
   bool has_plain_files() const noexcept;
   /// Whether `complete` makes this layout the directory's: it names no files, and the metadata supply the rest.

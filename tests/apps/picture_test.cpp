@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "fixtures.hpp"
+#include "inspect/part_names.hpp"
 #include "inspect/picture_scale.hpp"
 #include "inspect/svg.hpp"
 #include "layout/placement/resolve.hpp"
@@ -61,7 +62,8 @@ TEST_CASE("a panel has the tensor's dimensions as its sides, and a cell for each
   const auto placement = place_by(R"({"name": "w", "split": ["dp", "tp"]})", {tensor("w", {6, 8})});
   const Panel panel = panel_of(placement, "w");
   CHECK(panel.title == "w");
-  CHECK(panel.notes == Words{"f32 [6, 8], 192 B, 1 copy; rule: w"});
+  CHECK(panel.notes == Words{"f32 [6, 8], 192 B, 1 copy"});
+  CHECK(panel.rules == Words{"w"});
   CHECK(panel.rows.title == "dimension 0: 6 over dp=2");
   CHECK(labels(panel.rows) == Words{"dp=0", "dp=1"});
   CHECK(labels(panel.columns) == Words{"tp=0", "tp=1", "tp=2", "tp=3"});
@@ -74,11 +76,11 @@ TEST_CASE("a panel has the tensor's dimensions as its sides, and a cell for each
 TEST_CASE("a panel says which cards hold copies, and that what all hold is replicated") {
   const auto placement = place_by(R"({"name": "w", "split": ["tp"]}, {"name": "x", "at": {"dp": 1}})",
                                   {tensor("b", {}), tensor("w", {4}), tensor("x", {2})});
-  CHECK(panel_of(placement, "b").notes.front() == "f32 [], 4 B, replicated on all 8 cards; rule: (default)");
+  CHECK(panel_of(placement, "b").notes.front() == "f32 [], 4 B, replicated on all 8 cards");
   CHECK(panel_of(placement, "b").slices[0].cells == std::vector<Cell>{{{0, 1}, {0, 1}, 0}});
-  CHECK(panel_of(placement, "w").notes.front() == "f32 [4], 16 B, 2 copies; rule: w");
+  CHECK(panel_of(placement, "w").notes.front() == "f32 [4], 16 B, 2 copies");
   CHECK(words(panel_of(placement, "w").shards) == Words{"tp=0: 0, 4", "tp=1: 1, 5", "tp=2: 2, 6", "tp=3: 3, 7"});
-  CHECK(panel_of(placement, "x").notes.front() == "f32 [2], 8 B, replicated on its 4 cards; rule: x");
+  CHECK(panel_of(placement, "x").notes.front() == "f32 [2], 8 B, replicated on its 4 cards");
   CHECK(all_panels(placement)[2].notes.back() == "only on dp=1");
 }
 
@@ -87,7 +89,8 @@ TEST_CASE("interleaved parts lie where they are in the tensor, and padding beyon
                                      {"name": "v", "split": ["tp"], "pad": {"0": {"size": 5, "multiple_of": 2}}})",
                                   {tensor("w", {8}), tensor("v", {5})});
   const Panel parts = panel_of(placement, "w");
-  CHECK(labels(parts.columns) == Words{"dp=0", "dp=1", "dp=0", "dp=1"});
+  CHECK(labels(parts.columns) == Words{"part 0 dp=0", "part 0 dp=1", "part 1 dp=0", "part 1 dp=1"});
+  CHECK(parts.notes.back() == "parts of dimension 0: part 0 (0 to 4), part 1 (4 to 8)");
   CHECK(parts.slices[0].cells[1] == Cell{{0, 1}, {4, 6}, 0});
   const Panel padded = panel_of(placement, "v");
   CHECK(padded.columns.title == "dimension 0: 5 over tp=4, and 3 of padding");
@@ -156,10 +159,47 @@ TEST_CASE("parameters that differ in a number are drawn once where they are cut 
   const auto panels = all_panels(placement);
   REQUIRE(panels.size() == 3);
   CHECK(panels[0].title == "l.*.w (4 alike)");
-  CHECK(panels[0].notes == Words{"f32 [4], 16 B, 1 copy; rule: *", "l.0.w … l.2.w (3) on pp=0", "l.3.w on pp=1",
-                                 "drawn with the cards of l.0.w"});
+  CHECK(panels[0].notes ==
+        Words{"f32 [4], 16 B, 1 copy", "l.0.w … l.2.w (3) on pp=0", "l.3.w on pp=1", "drawn with the cards of l.0.w"});
   CHECK(panels[1].title == "l.4.w");
   CHECK(panels[2].title == "l.5.w");
+}
+
+TEST_CASE("parts have the names that their tensor's name gives them") {
+  CHECK(part_names("layers.0.attn.qkv.weight", 3) == Words{"q", "k", "v"});
+  CHECK(part_names("attn.kv_proj.weight", 2) == Words{"k", "v"});
+  CHECK(part_names("attn.query_key_value.bias", 3) == Words{"query", "key", "value"});
+  CHECK(part_names("mlp.gate_up_proj.weight", 2) == Words{"gate", "up"});
+  CHECK(part_names("mlp.w13", 2) == Words{"w1", "w3"});
+  CHECK(part_names("attn.qkv.weight", 6).back() == "part 5");
+  CHECK(part_names("w", 2) == Words{"part 0", "part 1"});
+}
+
+TEST_CASE("parts that no card's piece divides are drawn apart, too") {
+  const auto placement = place_by(R"({"name": "kv", "parts": {"dim": 0, "sizes": [6, 2]}})", {tensor("kv", {8})});
+  CHECK(labels(panel_of(placement, "kv").columns) == Words{"k", "v"});
+}
+
+TEST_CASE("an optimizer's state comes last, and words that are cut alike share a panel") {
+  const auto placement = place_by(
+      R"({"name": "a.*", "split": ["tp"]}, {"name": "exp_avg.{p}", "like": "{p}"}, {"name": "exp_avg_sq.{p}", "like": "{p}"},
+         {"name": "z", "split": ["dp"]})",
+      {tensor("a.0", {4}), tensor("exp_avg.a.0", {4}), tensor("exp_avg.z", {4}), tensor("exp_avg_sq.a.0", {4}),
+       tensor("exp_avg_sq.z", {4}), tensor("z", {4})});
+  const auto panels = all_panels(placement);
+  Words titles;
+  for (const Panel& panel : panels) titles.push_back(panel.title);
+  CHECK(titles == Words{"a.0", "z", "{exp_avg,exp_avg_sq}.a.0 (2 alike)", "{exp_avg,exp_avg_sq}.z (2 alike)"});
+  CHECK(panels[2].rules == Words{"exp_avg.{p}", "exp_avg_sq.{p}"});
+}
+
+TEST_CASE("what is open is drawn grey, after all else") {
+  const auto placement = place_by(R"({"name": "w", "split": ["tp"]})", {tensor("w", {4})});
+  const auto panels = panels_of(placement, {0}, true, {{"a.0", "[2] on 0-7"}, {"a.1", "[2] on 0-7"}});
+  REQUIRE(panels.size() == 2);
+  CHECK(panels[1].title == "a.* (2 alike)");
+  CHECK(panels[1].is_open);
+  CHECK_THAT(picture_svg({"t", {}}, panels), Contains("the layout has no rule for it; stored are [2] on 0-7"));
 }
 
 TEST_CASE("where the numbers of several groups are is said once") {
@@ -169,10 +209,10 @@ TEST_CASE("where the numbers of several groups are is said once") {
             {tensor("l.0.b2", {4}), tensor("l.1.b2", {4}), tensor("l.0.w1", {4}), tensor("l.1.w1", {4})});
   const auto panels = all_panels(placement);
   REQUIRE(panels.size() == 2);
-  CHECK(panels[0].notes == Words{"f32 [4], 16 B, 1 copy; rule: (default)", "l.0.b2 on pp=0", "l.1.b2 on pp=1",
-                                 "drawn with the cards of l.0.b2"});
-  CHECK(panels[1].notes == Words{"f32 [4], 16 B, 1 copy; rule: (default)",
-                                 "number by number on the cards of l.*.b2, above", "drawn with the cards of l.0.w1"});
+  CHECK(panels[0].notes ==
+        Words{"f32 [4], 16 B, 1 copy", "l.0.b2 on pp=0", "l.1.b2 on pp=1", "drawn with the cards of l.0.b2"});
+  CHECK(panels[1].notes == Words{"f32 [4], 16 B, 1 copy", "number by number on the cards of l.*.b2, above",
+                                 "drawn with the cards of l.0.w1"});
 }
 
 TEST_CASE("a scale gives every mark its room, shares the rest, and leaves out the middle") {

@@ -37,6 +37,30 @@ expect() {
   fi
 }
 batch() { timeout 60 sbatch --wait --output=job.log --nodes=1 "$@"; }
+# Requeues a job that waits, lets its second start go on, and gives that one's exit status.
+requeued() {
+  local job
+  job=$(sbatch --parsable --output=requeued.log --nodes=1 --ntasks-per-node=2 --cpus-per-task=1 "$scripts/slurm/reshard.sbatch" \
+    job job.json b6.json b6_requeued --wait-for go) || return
+  # A report begins as a file beside it, as soon as the programs run.
+  until_true compgen -G "ckpt-reshard-$job.json.*" && scontrol requeue "$job" && until_true job_says "$job" Restarts=1 || return
+  until_true starts_again "$job" && touch go && until_true job_says "$job" JobState=COMPLETED && job_says "$job" ExitCode=0:0
+}
+starts_again() {  # Slurm lets a requeued job wait for two minutes
+  scontrol update JobId="$1" StartTime=now 2>&1
+  job_says "$1" JobState=RUNNING
+}
+job_says() { [[ $(scontrol show job "$1") == *"$2"* ]]; }
+until_true() {  # until_true COMMAND...: at most half a minute
+  local tries
+  for ((tries = 0; tries < 300; ++tries)); do
+    "$@" >/dev/null && return 0
+    sleep 0.1
+  done
+  echo "never true: $*"
+  cat requeued.log
+  return 1
+}
 reshard=(ckpt-reshard --from job.json --to b6.json job)
 
 "$scripts/make_sample" -o job --mesh dp=2,tp=2 >sample.log
@@ -54,6 +78,15 @@ if srun --mpi=list 2>&1 | grep -qw pmix; then
     timeout 60 sbatch --wait --output=job.log --dependency=afterok:$merge --kill-on-invalid-dep=yes --nodes=1 --ntasks-per-node=2 \
       --cpus-per-task=1 "$0/split.sbatch" merged.h5 b6.json b6_split' "$scripts/slurm"
   expect "what they made together" 0 "" diff -r b6 b6_split
+  expect "a checkpoint that says how it is cut needs no layout" 0 "" \
+    batch --ntasks-per-node=2 --cpus-per-task=1 "$scripts/slurm/reshard.sbatch" b6 b6_four --to-mesh dp=2,tp=2
+  expect "nor does its merge, with options behind the output" 0 "" \
+    batch --cpus-per-task=1 "$scripts/slurm/merge.sbatch" b6_four small.h5 --only '*_norm.weight'
+  expect "the job's report stands beside its log" 0 '"status": "done"' bash -c 'cat ckpt-merge-*.json'
+  expect "too few paths" 2 "usage: sbatch split.sbatch" batch --ntasks-per-node=1 --cpus-per-task=1 "$scripts/slurm/split.sbatch" b6
+  expect "a job that is requeued goes on, and ends well" 0 "" requeued
+  expect "what it made" 0 "" diff -r b6 b6_requeued
+  expect "its log has both starts" 0 "" grep -zq 'SIGTERM.*wrote b6_requeued' requeued.log
   # shellcheck disable=SC2016
   expect "a step that is told to end" 143 "error: ended by SIGTERM" timeout 60 bash -c '
     srun --mpi=pmix --job-name=told -n 2 "$@" --wait-for never --report told.json -o b6_told & step=$!
