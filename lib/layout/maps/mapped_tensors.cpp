@@ -236,7 +236,7 @@ class Conversion {
     for (const SideNames::Entry& entry : from_names_.entries()) texts.push_back(entry.text.name());
     const std::string nearest_text = nearest(unknown_.front(), texts, 1).front();
     throw Error(Kind::input, map_.origin,
-                {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"; the nearest is \"" +
+                {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\", and the nearest is \"" +
                      nearest_text + "\"",
                  "a rule for each tensor",
                  "add rules, or \"drop\" what is no weight",
@@ -358,11 +358,12 @@ class Conversion {
     const TensorForm form(text, sizes_, rest.value_or(std::vector<std::uint64_t>{}));
     const std::string object = "'" + source.tensor->name + "'";
     if (!rest || !form.fits(shape)) {
-      const std::string state = draft.state_pattern ? "; a factored moment cannot be moved" : "";
+      const char* const remedy = draft.state_pattern ? "a factored moment cannot follow its tensor"
+                                                     : "do the sizes fit this checkpoint? --size says them";
       throw Error(Kind::input, object,
                   {to_string(shape),
-                   to_string(form.shape()) + " by " + where(draft.rule) + " (" + form.sizes_in_words() + ")" + state,
-                   "do the sizes fit this checkpoint? --size says them",
+                   to_string(form.shape()) + " by " + where(draft.rule) + " (" + form.sizes_in_words() + ")",
+                   remedy,
                    {Advice::What::leave_out, ""}})
           .of_parameter(source.tensor->name.str());
     }
