@@ -27,7 +27,7 @@ namespace op = torch::op;
 using torch::PickleWriter;
 
 constexpr unsigned metadata_protocol = 4;
-/// Paddle moved it there after 3.1; both know these classes by this name.
+/// The module of Paddle 3.3.1; 3.1.1 and before had it as paddle.distributed.checkpoint.metadata.
 constexpr const char* metadata_module = "paddle.distributed.flex_checkpoint.dcp.metadata";
 
 /// A piece of a tensor in a new file.
