@@ -455,6 +455,8 @@ int run_inspect_program(const Manual& manual, const std::vector<std::string>& wo
     Drafted drafted = run_draft({.path = options.path,
                                  .mesh = options.mesh,
                                  .expectation = options.expectation,
+                                 .tolerance = options.tolerance,
+                                 .unfused = options.unfused,
                                  .allow_external = options.allow_external,
                                  .number_types = options.number_types},
                                 processes);

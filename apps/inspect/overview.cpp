@@ -16,7 +16,7 @@ namespace ckpt::cli {
 namespace {
 
 template <class Words>
-bool contains(const Words& words, std::string_view word) {
+bool is_among(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -91,9 +91,9 @@ std::vector<OverviewShare> prefixes_of(const std::vector<OverviewEntry>& entries
 }
 
 /// Everything that a row shows of each parameter, but for its name.
-using Form = std::array<std::string, 4>;
+using RowForm = std::array<std::string, 4>;
 
-Form form_of(const OverviewEntry& entry) {
+RowForm row_form_of(const OverviewEntry& entry) {
   return {entry.dtype, entry.shape, entry.stored, entry.rule};
 }
 
@@ -108,15 +108,15 @@ struct Named {
 /// Those that may share a row.
 std::vector<std::vector<Named>> alike_of(const std::vector<OverviewEntry>& entries,
                                          const std::vector<StateName>& states) {
-  std::map<std::pair<Form, std::string>, Named> by_name;
+  std::map<std::pair<RowForm, std::string>, Named> by_name;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    Named& named = by_name[{form_of(entries[i]), states[i].stem}];
+    Named& named = by_name[{row_form_of(entries[i]), states[i].stem}];
     named.name = states[i].stem;
     named.is_state = states[i].is_state;
     named.entries.push_back(i);
     if (!states[i].word.empty()) named.words.push_back(states[i].word);
   }
-  std::map<std::tuple<Form, std::vector<std::string>, bool>, std::vector<Named>> alike;
+  std::map<std::tuple<RowForm, std::vector<std::string>, bool>, std::vector<Named>> alike;
   for (auto& [key, named] : by_name) alike[{key.first, named.words, named.is_state}].push_back(std::move(named));
   std::vector<std::vector<Named>> result;
   for (auto& [key, named] : alike) result.push_back(std::move(named));
@@ -171,7 +171,7 @@ Overview overview_of(const std::vector<OverviewEntry>& entries) {
     all.push_back(i);
     if (!states[i].is_state) continue;
     of_state.push_back(i);
-    if (!states[i].word.empty() && !contains(overview.state_words, states[i].word))
+    if (!states[i].word.empty() && !is_among(overview.state_words, states[i].word))
       overview.state_words.push_back(states[i].word);
   }
   overview.dtypes = dtypes_of(entries, all);

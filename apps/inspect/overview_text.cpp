@@ -35,13 +35,6 @@ std::string counted_shapes(const std::vector<std::pair<std::string, std::uint64_
   return join(texts, 2);
 }
 
-std::string dtypes_of(const StoredParameter& parameter) {
-  std::string text;
-  for (const auto& form : parameter.forms)
-    if (text.find(form.dtype) == std::string::npos) text += (text.empty() ? "" : "|") + form.dtype;
-  return text;
-}
-
 OverviewEntry entry_of(const StoredParameter& parameter, const Survey& survey) {
   std::vector<std::pair<std::string, std::uint64_t>> shapes;
   for (const auto& form : parameter.forms) shapes.emplace_back(to_string(form.shape), survey.count(form.groups));

@@ -32,16 +32,6 @@ std::string on(const std::string& what, const Survey& survey, const std::vector<
   return survey.files.size() == 1 ? what : what + " on " + files_text(survey.which(groups));
 }
 
-std::string dtypes_of(const StoredParameter& parameter) {
-  std::vector<std::string> names;
-  for (const auto& form : parameter.forms) {
-    if (std::find(names.begin(), names.end(), form.dtype) == names.end()) names.push_back(form.dtype);
-  }
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : "|") + name;
-  return text;
-}
-
 std::string shapes_of(const LogicalParameter& parameter, std::uint64_t cards) {
   std::vector<std::string> forms;
   for (const auto& form : parameter.stored)

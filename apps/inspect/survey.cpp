@@ -175,4 +175,14 @@ Survey survey(const FoundCheckpoint& found) {
   return result;
 }
 
+std::string dtypes_of(const StoredParameter& parameter) {
+  std::vector<std::string> names;
+  for (const auto& form : parameter.forms) {
+    if (std::find(names.begin(), names.end(), form.dtype) == names.end()) names.push_back(form.dtype);
+  }
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : "|") + name;
+  return text;
+}
+
 }  // namespace ckpt::cli

@@ -58,4 +58,7 @@ struct Survey {
 
 Survey survey(const FoundCheckpoint& found);
 
+/// "f32", or "bf16|f32" if files differ.
+std::string dtypes_of(const StoredParameter& parameter);
+
 }  // namespace ckpt::cli
