@@ -288,7 +288,9 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
                 {"the name of a directory", "that of the file to write",
                  "give one, for example -o " + shell_word(options.output + "merged.h5")});
   const Format* const of_file = format_by_ending(formats(), options.output);
-  if (!job.output.is_single_file && of_file != nullptr && of_file->index_name.empty())
+  // Lightning's directories are called last.ckpt: with --format a name says nothing.
+  const bool is_told = !options.format.empty();
+  if (!job.output.is_single_file && !is_told && of_file != nullptr && of_file->index_name.empty())
     throw Error(Kind::usage, "-o " + shell_word(options.output),
                 {"the name of a file (" + std::string(of_file->name) + ")",
                  "that of a directory, for several files are to be written",

@@ -184,7 +184,7 @@ std::string kept_rules(const ReshardJob& job, const ReshardSides& sides, const s
 
 /// Throws usage if nothing says how a source is cut on another mesh.
 void check_rules(const ReshardJob& job, const Checkpoint& checkpoint, const std::optional<Layout>& rules) {
-  if (job.target.layout || job.target.file_bytes || rules) return;
+  if (job.target.layout || job.target.file_bytes || rules || job.target.cards == 1) return;
   throw Error(Kind::usage, checkpoint.path().string(),
               {"it does not say by which rules it was merged: another program wrote it, or ckpt-merge of a version "
                "before 0.3.0",

@@ -74,10 +74,10 @@ std::optional<Ending> meant_ending(const std::vector<Ending>& endings, const std
   return meant == endings.end() ? std::nullopt : std::optional(*meant);
 }
 
-std::vector<std::string> known_endings(const std::vector<Format>& formats) {
+std::string all_endings(const std::vector<Format>& formats) {
   std::vector<std::string> known;
   for (const Ending& ending : endings_of_files(formats)) known.push_back(ending.text);
-  return known;
+  return join(known, known.size());
 }
 
 bool has_shared_ending(const Format& format, std::string_view file_name) {
@@ -132,7 +132,7 @@ void check_ending(const std::vector<Format>& formats, const std::string& file_na
   } else if (meant == nullptr) {
     return;
   }
-  throw Error(Kind::usage, file_name, {found, "one of " + join(known_endings(formats)), lead});
+  throw Error(Kind::usage, file_name, {found, "one of " + all_endings(formats), lead});
 }
 
 void warn_of_ending(const std::vector<Format>& formats, const std::string& file_name, const Format& written) {
@@ -149,7 +149,7 @@ void warn_of_ending(const std::vector<Format>& formats, const std::string& file_
   if (const auto meant = meant_ending(endings_of_files(formats), tail); meant && meant->format == &written) return;
   if (format_by_ending(formats, name.substr(0, dot)) == &written) return;
   log::warn("{} is written as {}, for its ending {} tells no format: choose one with --format, or by an ending ({})",
-            file_name, written.name, tail, join(known_endings(formats)));
+            file_name, written.name, tail, all_endings(formats));
 }
 
 const Format& output_format(const std::vector<Format>& formats, const std::string& wanted, const std::string& file_name,

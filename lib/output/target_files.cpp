@@ -63,7 +63,8 @@ void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading
   specs_->forget_last();
   return_freed_memory();
   if (place_.pipe != nullptr && !store_.traits().ends_with_manifest)  // the file's manifest must be known now
-    set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints));
+    set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints, place_.tables, {},
+                          place_.merged_by));
 }
 
 FileRoom TargetFiles::make_file(FileNumber file, const FileSpec& spec, bool is_resumed, bool& is_kept) {
