@@ -67,7 +67,7 @@ bool MpiCommunicator<Abi>::start_mpi() {
   mpi_.check(mpi_.init_thread(nullptr, nullptr, mpi_.thread_serialized, &given), "MPI_Init_thread");
   if (given < mpi_.thread_funneled) {
     mpi_.finalize();
-    throw Error(Kind::peer, "MPI_Init_thread", {"this MPI allows no threads", "MPI_THREAD_FUNNELED at least", ""});
+    throw Error(Kind::io, "MPI_Init_thread", {"this MPI allows no threads", "MPI_THREAD_FUNNELED at least", ""});
   }
   return true;
 }
@@ -325,7 +325,7 @@ std::unique_ptr<Communicator> mpi_world() {
   auto processes = mpi_communicator(largest_message_bytes);
   if (processes->size() == 1 && launched_in_parallel())
     throw Error(
-        Kind::peer, mpi_version(),
+        Kind::io, mpi_version(),
         {"this process is alone",
          "several, as a launcher started",
          "start it with the launcher of this MPI: its mpirun, or srun --mpi=pmix, or choose the launcher's MPI: "

@@ -41,7 +41,7 @@ MpiLibrary open_library() {
       is_opened = true;
       return {::dlsym(library, "ompi_mpi_comm_world") != nullptr};
     }
-  throw Error(Kind::peer, "MPI",
+  throw Error(Kind::io, "MPI",
               {"no library found (" + failures + ")",
                "that of the launcher that started this job",
                "load its module (LD_LIBRARY_PATH), or give the library: CKPT_MPI=/path/to/libmpi.so",
@@ -84,7 +84,7 @@ bool has_opened_mpi() noexcept {
 /// Among all global symbols, where a tool's own version of a function comes first.
 MpiSymbol::MpiSymbol(const char* name) : address_((library(), ::dlsym(RTLD_DEFAULT, name))) {
   if (address_ == nullptr)
-    throw Error(Kind::peer, "MPI",
+    throw Error(Kind::io, "MPI",
                 {"the library lacks " + std::string(name), "MPI 3.0 or newer",
                  "give another one: CKPT_MPI=/path/to/libmpi.so"});
 }
