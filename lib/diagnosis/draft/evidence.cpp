@@ -46,23 +46,34 @@ void Likeness::add(std::span<const std::byte> ours, std::span<const std::byte> t
     const double a = float_value(our_format, ours.data() + i * ours_.size);
     const double b = float_value(their_format, theirs.data() + i * theirs_.size);
     if (std::isnan(a) && std::isnan(b)) continue;
-    squares_ours_ += a * a;
-    squares_theirs_ += b * b;
+    ours_sums_.add(a);
+    theirs_sums_.add(b);
     squares_between_ += (a - b) * (a - b);
   }
-  count_ += count;
+}
+
+void Likeness::Sums::add(double value) {
+  if (count == 0) first = value;
+  const double from_first = value - first;
+  sum += from_first;
+  squares += from_first * from_first;
+  ++count;
+}
+
+double Likeness::Sums::spread() const {
+  return count == 0 ? 0 : std::max(0.0, squares - sum * sum / double(count));
 }
 
 bool Likeness::holds() const {
   if (!tolerance_) return are_same_;
   if (squares_between_ == 0) return true;
-  const double larger = std::sqrt(std::max(squares_ours_, squares_theirs_));
-  const double allowed = tolerance_->relative * larger + tolerance_->absolute * std::sqrt(double(count_));
+  const double larger = std::sqrt(std::max(ours_sums_.spread(), theirs_sums_.spread()));
+  const double allowed = tolerance_->relative * larger + tolerance_->absolute * std::sqrt(double(ours_sums_.count));
   return std::isfinite(squares_between_) && std::sqrt(squares_between_) <= allowed;
 }
 
 double Likeness::relative_difference() const {
-  return squares_between_ == 0 ? 0 : std::sqrt(squares_between_ / std::max(squares_ours_, squares_theirs_));
+  return squares_between_ == 0 ? 0 : std::sqrt(squares_between_ / std::max(ours_sums_.spread(), theirs_sums_.spread()));
 }
 
 }  // namespace ckpt::drafting

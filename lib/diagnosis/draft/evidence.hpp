@@ -46,25 +46,36 @@ bool are_comparable(const DType& ours, const DType& theirs);
 bool are_same(const DType& ours, std::span<const std::byte> a, const DType& theirs, std::span<const std::byte> b);
 
 /// Compares runs of elements: without a tolerance each must be the same. With one, floating-point elements must be near
-/// on the whole, by root mean squares: single ones may be anything between two steps of a training.
+/// on the whole: the root mean square of the differences is judged by the spread of the values about their mean. By the
+/// values themselves, gains about 1 would be near one another in any order.
 class Likeness {
  public:
   Likeness(const DType& ours, const DType& theirs, std::optional<Tolerance> tolerance);
 
   void add(std::span<const std::byte> ours, std::span<const std::byte> theirs);
   bool holds() const;
-  /// The root mean square of the differences, divided by that of the larger side; 0 without a tolerance.
+  /// The root mean square of the differences, divided by the larger side's standard deviation; 0 without a tolerance.
   double relative_difference() const;
 
  private:
+  struct Sums {
+    double first = 0;  ///< the others are summed relative to it, lest a small spread about a large mean be lost
+    double sum = 0;
+    double squares = 0;
+    std::uint64_t count = 0;
+
+    void add(double value);
+    /// The sum of the squares of the distances from the mean.
+    double spread() const;
+  };
+
   DType ours_;
   DType theirs_;
   std::optional<Tolerance> tolerance_;
   bool are_same_ = true;
-  double squares_ours_ = 0;
-  double squares_theirs_ = 0;
+  Sums ours_sums_;
+  Sums theirs_sums_;
   double squares_between_ = 0;
-  std::uint64_t count_ = 0;
 };
 
 }  // namespace ckpt::drafting

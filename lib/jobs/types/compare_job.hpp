@@ -50,11 +50,11 @@ struct Difference {
 struct CompareJob {
   CheckpointPlace a;
   CheckpointPlace b;
-  NameChoice names;                              ///< applies to A's parameters; to those that only B has, by B's names
+  NameChoice names = {};                         ///< applies to A's parameters; to those that only B has, by B's names
   ReplicaCheck replicas = ReplicaCheck::sample;  ///< how far A's copies are compared before one is read
-  std::optional<Tolerance> tolerance;            ///< with one, floating-point dtypes may differ
+  std::optional<Tolerance> tolerance = {};       ///< with one, floating-point dtypes may differ
   bool is_rounded = false;                       ///< they may, too: A's elements, rounded to B's dtype, are to be B's
-  Resources resources;
+  Resources resources = {};
   std::optional<Expectation> expectation = {};  ///< for either side
   std::vector<Pattern> first_copies = {};       ///< for either side: Checkpoint::take_first_copies
   MapChoice map = {};                           ///< of names, from A to B

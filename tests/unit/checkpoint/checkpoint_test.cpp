@@ -36,7 +36,8 @@ TEST_CASE("a checkpoint is what its store says, wherever that keeps it") {
 TEST_CASE("a file that is missing, damaged or changed is named") {
   FourFiles memory;
   const Checkpoint checkpoint = memory.open("/in", four_cards());
-  CHECK_THAT(refused([&] { memory.open("/elsewhere", four_cards()); }), Contains("/elsewhere: no such file"));
+  CHECK_THAT(refused([&] { memory.open("/elsewhere", four_cards()); }, Kind::usage),
+             Contains("/elsewhere: no such file"));
   const Layout more = fixture::layout(R"(["x"])", "[5]", R"("default": "replicate")");
   CHECK_THAT(refused([&] { memory.open("/in", more); }), Contains(checkpoint.file_name(4 - 1).replace(5, 1, "4")));
 

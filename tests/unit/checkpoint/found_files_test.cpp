@@ -58,11 +58,11 @@ TEST_CASE("a path without a file of tensors is refused") {
   Tree tree;
   tree.add_other("empty/notes.txt");
   Stores real;  // in memory, a directory without files is none
-  const auto find = [&](const char* name) {
-    return refused([&] { find_files(tree.path(name), real.reading(), *tree.alone); });
+  const auto find = [&](const char* name, Kind kind = Kind::input) {
+    return refused([&] { find_files(tree.path(name), real.reading(), *tree.alone); }, kind);
   };
   CHECK_THAT(find("empty"), Contains("no file of tensors (hdf5, safetensors") && Contains("expected a checkpoint"));
-  CHECK_THAT(find("nowhere"), Contains("nowhere: no such file or directory"));
+  CHECK_THAT(find("nowhere", Kind::usage), Contains("nowhere: no such file or directory"));
 }
 
 TEST_CASE("files are a checkpoint by the layout that all of them carry") {

@@ -134,7 +134,7 @@ TEST_CASE("an index that lies is refused") {
 
 TEST_CASE("a reference that is not there, or a directory that does not say how it is cut") {
   Shards shards;
-  CHECK_THAT(refused([&] { shards.load("none"); }), Contains("none: no such file or directory"));
+  CHECK_THAT(refused([&] { shards.load("none"); }, Kind::usage), Contains("none: no such file or directory"));
   for (const char* name : {"rank_0.safetensors", "rank_1.safetensors"}) shards.add(name, {{"w", {3, 4}}});
   CHECK_THAT(refused([&] { shards.load("."); }), Contains("it carries no layout of its own"));
 }

@@ -32,8 +32,8 @@ struct Jobs {
     return report;
   }
   CompareReport compared(const fs::path& b) {
-    return compare({first.source, {b, std::nullopt}, {}, ReplicaCheck::full, {}, {}}, memory.stores, *memory.alone,
-                   counters);
+    return compare({.a = first.source, .b = {b, std::nullopt}, .replicas = ReplicaCheck::full}, memory.stores,
+                   *memory.alone, counters);
   }
   Integrity checked(const fs::path& checkpoint) {
     return check_integrity({{checkpoint, std::nullopt}, {}}, memory.stores, *memory.alone, counters);
@@ -160,9 +160,11 @@ TEST_CASE("either side of a comparison, and what is checked, is held against a r
   less.output.path = jobs.directory / "less";
   jobs.run(less);
   const Expectation whole{"/in/whole", {}};
-  const auto found =
-      compare({jobs.first.source, {less.output.path, std::nullopt}, {}, ReplicaCheck::full, {}, {}, whole},
-              jobs.memory.stores, *jobs.memory.alone, jobs.counters);
+  const auto found = compare({.a = jobs.first.source,
+                              .b = {less.output.path, std::nullopt},
+                              .replicas = ReplicaCheck::full,
+                              .expectation = whole},
+                             jobs.memory.stores, *jobs.memory.alone, jobs.counters);
   CHECK(found.a_deviations.lines.empty());
   CHECK(found.b_deviations.lines == std::vector<std::string>{"b: missing, whole has it"});
   const auto deviations = [&](const fs::path& checkpoint) {

@@ -62,7 +62,7 @@ TEST_CASE("refused: the top level") {
       {R"({"ckpt_layout": 1})", R"(a.json: found no key "mesh")"},
       {with(R"("parametres": [])"),
        R"(a.json: /parametres: found the unknown key "parametres", expected one of "ckpt_layout", "mesh", "files", )"
-       R"("parameters", "default", "rename", "indices", "buckets", "tables", "$schema"; did you mean "parameters"?)"},
+       R"("names", "parameters", "default", "rename", "indices", "buckets", "tables", "uneven", "$schema"; did you mean "parameters"?)"},
       {with(R"("parameters": {})"), "a.json: /parameters: found {}, expected a list"},
       {with(R"("parameters": [3])"), "a.json: /parameters/0: found 3, expected an object"},
       {with(R"("default": "replicated")"),

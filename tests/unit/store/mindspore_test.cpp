@@ -192,7 +192,8 @@ TEST_CASE("Encrypted files, strategies and hash tables are refused by name") {
   const FileCatalog catalog = mindspore_store()->catalog(golden / "formats/map.ckpt");
   const FileSpec spec = fixture::spec_of(*catalog.schema);
   for (const Format& format : formats())
-    CHECK_THAT(error_of([&] { format.make(0)->losses(spec); }), Contains("table") && Contains("hash table"));
+    if (format.is_written)
+      CHECK_THAT(error_of([&] { format.make(0)->losses(spec); }), Contains("table") && Contains("hash table"));
 }
 
 TEST_CASE("Records that lie are refused, and what is wrong is said") {

