@@ -154,6 +154,13 @@ std::string zsh(const std::vector<Command>& all) {
          "_ckpt \"$@\"\n";
 }
 
+/// fish knows escapes between single quotes.
+std::string in_fish_quotes(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return result + "'";
+}
+
 std::string fish_option(const std::string& where, const OptionText& option) {
   std::string text = "complete " + where;
   for (const std::string& name : option.names)
@@ -162,9 +169,7 @@ std::string fish_option(const std::string& where, const OptionText& option) {
   if (value == Value::word) text += " -x -a " + in_single_quotes(spaced(option.choices()));
   if (value == Value::file) text += " -r -F";
   if (value == Value::other) text += " -x";
-  std::string described = option.in_short();
-  std::replace(described.begin(), described.end(), '\'', '"');
-  return text + " -d " + in_single_quotes(described) + "\n";
+  return text + " -d " + in_fish_quotes(option.in_short()) + "\n";
 }
 
 std::string fish(const std::vector<Command>& all) {

@@ -9,12 +9,35 @@ namespace ckpt {
 
 namespace {
 
+const std::vector<Attribute>& root_attributes(const Checkpoint& checkpoint) {
+  static const std::vector<Attribute> none;
+  return checkpoint.files().empty() || !checkpoint.files().front().schema
+             ? none
+             : checkpoint.files().front().schema->attributes;
+}
+
+/// The name of an attribute (step, epoch) that both have in one type, with different values; empty if there is none.
+/// Values that another format holds in another type are not compared.
+std::string different_attribute(const Checkpoint& source, const Checkpoint& standing) {
+  const std::vector<Attribute>& found = root_attributes(standing);
+  for (const Attribute& wanted : root_attributes(source)) {
+    const auto same_name = std::ranges::find_if(found, [&](const Attribute& each) { return each.name == wanted.name; });
+    if (same_name != found.end() && same_name->value.dtype == wanted.value.dtype && same_name->value != wanted.value)
+      return wanted.name;
+  }
+  return "";
+}
+
 /// What differs without a look at the data.
 std::string different_form(const ReshardSides& sides, const Checkpoint& standing) {
   const Placement& target = sides.target.placement;
+  // The files of a directory with an index are of a format that is read by itself: its own is shown by the index.
   for (const FileCatalog& file : standing.files())
-    if (file.schema && file.schema->format != sides.store->name()) return "it is of the format " + file.schema->format;
+    if (sides.store->index() == nullptr && file.schema && file.schema->format != sides.store->name())
+      return "it is of the format " + file.schema->format;
   if (to_json(standing.layout()) != to_json(target.layout())) return "it has another layout";
+  if (const std::string name = different_attribute(sides.checkpoint, standing); !name.empty())
+    return "its attribute " + name + " has another value";
   const Placement found = resolve(standing).placement;
   const bool are_alike =
       std::ranges::equal(found.tensors(), target.tensors(), [](const Tensor& ours, const Tensor& theirs) {
@@ -44,7 +67,8 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
                         .names = job.names,
                         .replicas = ReplicaCheck::trust,
                         .tolerance = std::nullopt,
-                        .resources = job.resources};
+                        .resources = job.resources,
+                        .map = job.map};
   comparison.is_rounded = true;
   comparison.first_copies = job.first_copies;
   const CompareReport found = compare(comparison, stores, processes, counters);

@@ -77,13 +77,26 @@ bool carries_layout(const fs::path& file, Store& store) {
   }
 }
 
+bool has_file_of(const Format& format, const std::set<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return format.beginning.empty() ? name.ends_with(format.ending) : name.starts_with(format.beginning);
+  });
+}
+
+/// Whether a file of this name leads readers to the index of these files.
+bool is_pointer_of(const std::string& file, const std::set<std::string>& names) {
+  return std::ranges::any_of(formats(), [&](const Format& format) {
+    if (format.index_name.empty() || !has_file_of(format, names)) return false;
+    const std::unique_ptr<Store> store = format.make(0);
+    const DirectoryIndex* const index = store->index();
+    return index != nullptr && index->pointer() && file == index->pointer()->name;
+  });
+}
+
 /// Whether a file is an index of these files: by its name if a format has one of that name, else by its content.
 bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
   for (const Format& format : formats())
-    if (!format.index_name.empty() && file.filename() == format.index_name)
-      return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        return format.beginning.empty() ? name.ends_with(format.ending) : name.starts_with(format.beginning);
-      });
+    if (!format.index_name.empty() && file.filename() == format.index_name) return has_file_of(format, names);
   if (names.empty() || !file.native().ends_with(".index.json")) return false;
   try {
     const auto reference = parse_reference(small_text(file, most_index_bytes, "an index"), file.string());
@@ -234,7 +247,7 @@ void Inspection::look_into(const fs::path& place, bool is_partial, ExistingOutpu
   const std::set<std::string> wanted(names_.begin(), names_.end());
   walk(place, !is_partial, found, [&](const std::string& name, const fs::path& file) {
     if (name == manifest_name) return manifest.has_value() || is_marked;
-    if (written.contains(name) || is_index_of(file, written)) return true;
+    if (written.contains(name) || is_index_of(file, written) || is_pointer_of(name, written)) return true;
     if (wanted.contains(name)) return is_marked || is_own_file(file);
     const fs::path relative(name);
     return is_marked && relative.parent_path() == journal_name && is_journal_file(relative.filename().string());

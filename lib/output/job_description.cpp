@@ -93,7 +93,7 @@ bool begin_job(Output& output, bool wants_to_go_on, const std::string& descripti
   const auto earlier = output.earlier_job();
   if (earlier) check_same_job(*earlier, description, output.partial().string());
   const bool go_on = earlier && is_verified;
-  if (wants_to_go_on && !go_on) log::info("there is nothing to resume: all is written");
+  if (wants_to_go_on && !go_on) log::info("there is nothing to resume: the job starts from the beginning");
   output.begin(description, go_on);
   return go_on;
 }

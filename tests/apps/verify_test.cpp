@@ -43,16 +43,16 @@ TEST_CASE("tolerances") {
 }
 
 TEST_CASE("differences as JSON: what is no number is null") {
-  Difference difference{Difference::What::elements,
-                        "w",
-                        "nan",
-                        "1",
-                        {3},
-                        {0, 2},
-                        1,
-                        8,
-                        1,
-                        Distance{std::numeric_limits<double>::infinity(), 0.5}};
+  Difference difference{.what = Difference::What::elements,
+                        .parameter = "w",
+                        .a = "nan",
+                        .b = "1",
+                        .cards = {3},
+                        .first = {0, 2},
+                        .count = 1,
+                        .compared = 8,
+                        .copies = 1,
+                        .largest = Distance{std::numeric_limits<double>::infinity(), 0.5}};
   const std::string text = comparison_json({"a", "b"}, {1, 32, {difference}}, Tolerance{0.5, 0});
   CHECK_THAT(text, Contains("\"same\": false"));
   CHECK_THAT(text, Contains("\"relative\": 0.5"));

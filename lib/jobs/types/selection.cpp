@@ -8,6 +8,7 @@
 
 #include "jobs/types/name_mapping.hpp"
 #include "layout/language/change_layout.hpp"
+#include "layout/names/better_pattern.hpp"
 
 namespace ckpt {
 
@@ -130,8 +131,12 @@ Selection select(const NameChoice& choice, const Placement& source) {
   Selection selection;
   std::vector<TensorChoice> chosen = chosen_of(choice, name_filter, source, selection);
   for (TensorChoice& each : chosen) each.tensor.name = name_filter.new_name(each.tensor.name);
-  if (chosen.empty() && (!choice.only.empty() || !choice.drop.empty()))
-    throw Error(Kind::usage, "", {"no parameter is left to take", "", "", {Advice::What::choose_others, ""}});
+  if (chosen.empty() && (!choice.only.empty() || !choice.drop.empty())) {
+    std::vector<std::string> names;
+    for (const Tensor& tensor : source.tensors()) names.push_back(tensor.name.str());
+    const std::string nearest = choice.only.empty() ? "" : better_pattern(choice.only.front(), names);
+    throw Error(Kind::usage, "", {"no parameter is left to take", "", nearest, {Advice::What::choose_others, ""}});
+  }
   std::sort(chosen.begin(), chosen.end(),
             [](const TensorChoice& a, const TensorChoice& b) { return a.tensor.name < b.tensor.name; });
   for (std::size_t i = 1; i < chosen.size(); ++i)
