@@ -121,14 +121,14 @@ def drifted_copies(workplace):
 
 
 def shapes_alone(workplace):
-    """Shapes tell the dimension, and the order of two axes where their pieces are uneven; else that is open."""
+    """Of what is not fused, shapes tell the dimension, and the order of two axes where their pieces are uneven; else that is open."""
     sample = SAMPLES["fsdp2-tp"]
     shapes = {name: {"shape": list(array.shape), "dtype": "f32"} for name, array in sample.logical().items()}
     path = workplace.path(".json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(shapes, file)
     status, layout, said = draft(workplace, workplace.sample(sample.source()), *mesh_option(ready_layout("fsdp2-tp")),
-                                 "--expect", path)
+                                 "--expect", path, "--unfused", "*")
     rules = json.dumps(layout.get("parameters"))
     if status != 1 or "attention.wq" not in rules or "feed_forward.w1" in rules or '{"split": [["dp", "tp"]]' not in said:
         raise Failure(f"exit {status}, {rules}\n{said}")
