@@ -148,7 +148,7 @@ TEST_CASE("a job expects what it takes, under the names that it gives") {
   jobs.first.expectation->allowances = {{Pattern("a")}, {Pattern("z")}};
   jobs.run(jobs.first);
   jobs.first.expectation->reference = "/in/nothing";
-  CHECK_THAT(refused([&] { jobs.run(jobs.first); }), Contains("/in/nothing: no such file"));
+  CHECK_THAT(refused([&] { jobs.run(jobs.first); }, Kind::usage), Contains("/in/nothing: no such file"));
 }
 
 TEST_CASE("either side of a comparison, and what is checked, is held against a reference") {
