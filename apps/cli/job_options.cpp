@@ -287,14 +287,6 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
     throw Error(Kind::usage, "-o " + shell_word(options.output),
                 {"the name of a directory", "that of the file to write",
                  "give one, for example -o " + shell_word(options.output + "merged.h5")});
-  const Format* const of_file = format_by_ending(formats(), options.output);
-  // Lightning's directories are called last.ckpt: with --format a name says nothing.
-  const bool is_told = !options.format.empty();
-  if (!job.output.is_single_file && !is_told && of_file != nullptr && of_file->index_name.empty())
-    throw Error(Kind::usage, "-o " + shell_word(options.output),
-                {"the name of a file (" + std::string(of_file->name) + ")",
-                 "that of a directory, for several files are to be written",
-                 "give one, for example -o " + shell_word(options.output.substr(0, options.output.rfind('.')))});
   if (is_merged) job.target.layout = single_card();
   if (!options.shard_size.empty()) job.target.file_bytes = parse_shard_size(options.shard_size);
   job.target.is_like_expected = !options.like.empty();

@@ -520,6 +520,10 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
 void warn_of_layouts(const ReshardJob& job, const Stores& stores, const ReshardSides& sides) {
   for (const std::string& note : sides.selection.notes) log::info("{}", note);
   if (!sides.model.others.empty()) log::info("copied from {}: {}", sides.expected.origin(), join(sides.model.others));
+  const Format* const of_file = format_by_ending(stores.formats(), job.output.path.string());
+  if (!job.output.is_single_file && of_file != nullptr && of_file->index_name.empty())
+    log::warn("{} is a directory with several files, though its ending is that of one file ({})",
+              job.output.path.string(), of_file->name);
   if (job.output.is_single_file && !job.output.is_pipe && !job.output.path.empty())
     for (const Format& format : stores.formats())
       if (format.name == sides.store->name()) warn_of_ending(stores.formats(), job.output.path.string(), format);
