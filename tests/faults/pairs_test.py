@@ -21,6 +21,11 @@ RANKS_END_S = 20
 PR_SET_CHILD_SUBREAPER = 36
 
 
+def stands(done):
+    """Whether a job with --resume found that its whole output is there already."""
+    return done.status == 0 and "stands already" in done.errors
+
+
 def slowly(job):
     return {"delay_us": 3000 if job.ranks else 1500}
 
@@ -90,14 +95,17 @@ class Contest:
             thread.join()
         wait_for_end(killed)
         self.judge(all_done, ways, victim)
-        return tuple("killed" if done.status < 0 else "wrote" if done.status == 0 else "refused" for done in all_done)
+        return tuple("killed" if done.status < 0 else "stood" if stands(done) else "wrote" if done.status == 0 else "refused"
+                     for done in all_done)
 
     def judge(self, all_done, ways, victim):
         story = "\n".join(map(str, all_done))
-        wrote = [i for i in (0, 1) if all_done[i].status == 0]
+        wrote = [i for i in (0, 1) if all_done[i].status == 0 and not stands(all_done[i])]
         killed = [i for i in (0, 1) if i == victim and all_done[i].status < 0]
         for i, done in enumerate(all_done):
-            check((done.status == 0) == (f"wrote {self.output}" in done.errors) or i in killed, f"exit status and words differ: {story}")
+            is_told = f"wrote {self.output}" in done.errors or stands(done)
+            check((done.status == 0) == is_told or i in killed, f"exit status and words differ: {story}")
+            check(not stands(done) or self.held == i, f"what stands there is not this job's: {story}")
             if done.status > 0:
                 reasons = [reason for reason in REASONS if len(done.messages) == 1 and reason in done.messages[0]]
                 check(reasons, f"not refused for one of the known reasons: {story}")
