@@ -76,7 +76,7 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
     found = compare(comparison, stores, processes, counters);
   } catch (const Error& error) {
     // Another job may replace the output meanwhile: then it is no longer this job's.
-    if (error.kind() != Kind::input && error.kind() != Kind::io) throw;
+    if (error.kind() >= Kind::peer) throw;  // the job itself ends
     return error.what();
   }
   if (found.differences.empty()) return "";

@@ -1,5 +1,6 @@
 #include "processes/communicator.hpp"
 
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <utility>
@@ -24,6 +25,8 @@ std::optional<Error> failure_of(const std::function<void()>& work, const Communi
   } catch (const std::bad_alloc&) {
     return Error(Kind::io, named(processes),
                  {"out of memory", "", "run fewer processes on a node", {Advice::What::less_memory, ""}});
+  } catch (const std::filesystem::filesystem_error& error) {
+    return system_error(error.path1().string(), "cannot be used", error.code().value());
   } catch (const std::exception& error) {
     return Error(Kind::io, named(processes), {error.what(), "", ""});
   } catch (...) {

@@ -115,7 +115,7 @@ WORDS = {  # in the place of a file that names a run's last checkpoint
 
 
 def words(place):
-    """They are not followed, nor waited for: the directory is one like others."""
+    """They are not followed, nor waited for: the directory is one above a checkpoint, which is named."""
     for file in ("latest", "latest_checkpointed_iteration.txt"):
         for name, make in WORDS.items():
             path = place.directory / "run"
@@ -124,7 +124,7 @@ def words(place):
                 (path / known).unlink(missing_ok=True)
             make(path / file)
             done = run(place.directory, place.bin / "ckpt-inspect", path)
-            check(done.returncode == 0 and b"names" not in done.stderr and b"single_partition_of_fp32_groups" in done.stdout, f"{file}, {name}: {done}")
+            check(done.returncode == 1 and b"names" not in done.stderr and b"/run/global_step2  # DeepSpeed" in done.stdout, f"{file}, {name}: {done}")
             shutil.rmtree(path)
             TRIED.append(f"{file}: {name}")
 
