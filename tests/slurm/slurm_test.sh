@@ -69,7 +69,7 @@ if srun --mpi=list 2>&1 | grep -qw pmix; then
   expect "reshard.sbatch on 2 tasks" 0 "" \
     batch --ntasks-per-node=2 --cpus-per-task=1 "$scripts/slurm/reshard.sbatch" job job.json b6.json b6
   expect "its output is what a job would have written" 0 "" "$scripts/make_sample" -o b6 --mesh dp=3,tp=2 --check
-  expect "a failing job's status" 1 "nowhere" \
+  expect "a failing job's status" 2 "nowhere" \
     batch --ntasks-per-node=2 --cpus-per-task=1 "$scripts/slurm/reshard.sbatch" nowhere job.json b6.json b6_bad
   expect "nothing was published by it" 0 "" test ! -e b6_bad
   # shellcheck disable=SC2016  # bash -c expands it, there
