@@ -299,11 +299,13 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.spared_files = files_read(options);
   job.names = names_from(options);
   job.map = parse_map(options.names, options.sizes);
+  job.map.allows_arithmetic = options.allow_arithmetic;
   job.first_copies = parse_globs("--first", options.first);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
   if (job.expectation) job.expectation->allowances.any_dtype = !job.casts.empty() || job.target.is_like_expected;
+  job.unlike = parse_globs("--unlike", options.unlike);
   job.replicas = replicas_from(options);
   job.mixes_steps = job.replicas == ReplicaCheck::trust;
   job.is_view = options.view;
@@ -334,6 +336,7 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
   job.b.path = options.output;
   job.names = names_from(options);
   job.map = parse_map(options.names, options.sizes);
+  job.map.allows_arithmetic = options.allow_arithmetic;
   job.first_copies = parse_globs("--first", options.first);
   job.expectation = parse_expectation(options.expectation);
   job.replicas = replicas_from(options);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "checkpoint/chunk_reader.hpp"
@@ -62,11 +63,15 @@ class ChunkComparison : public Workload {
   std::uint32_t process() const noexcept { return process_; }
 
  private:
+  std::optional<Scaling> scaling(ParameterId parameter) const;
+  std::span<std::byte> recomputed(const Chunk& chunk, std::span<std::byte> bytes) const;
+
   const ComparedPair& pair_;
   const Placement& b_;
   std::uint32_t process_;
   Traffic& traffic_;
-  ChunkReader files_;  // of B
+  bool is_scaled_ = false;  // some parameter
+  ChunkReader files_;       // of B
 
   std::mutex mutex_;
   std::map<ParameterId, Mismatch> found_;

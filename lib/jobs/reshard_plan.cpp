@@ -306,6 +306,7 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
         for (std::string& warning : unused_patterns(job.names, checkpoint, names))
           sides.source.warnings.push_back(std::move(warning));
       sides.selection = select(job.names, sides.source.placement);
+      sides.history.names = sides.selection.map;
       if (job.names.takes_masters)
         take_masters(checkpoint.masters(), job.names, sides.source.placement, sides.selection);
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
@@ -474,7 +475,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
   const Format* format = nullptr;
   agree(processes, [&] {
     check_rules(job, sides.checkpoint, rules);
-    if (is_merged) sides.merged_by = kept_rules(job, sides, rules);
+    if (is_merged) sides.history.merged_by = kept_rules(job, sides, rules);
     if (job.target.file_bytes) return;
     layout = without_left_out(job.names, sides.source, sides.selection,
                               target_layout(job.target, rules ? *rules : sides.checkpoint.layout_elsewhere()));

@@ -19,6 +19,7 @@
 namespace ckpt {
 
 class NameMapping;
+struct MapSource;
 
 /// Which parameters a job takes, and under which names.
 struct NameChoice {
@@ -68,6 +69,7 @@ struct Selection {
   Planner::Links links = {};           ///< parallel to tensors, or empty: the elements are those of `source_of`
   std::vector<std::pair<ParameterId, ParameterId>> equal = {};  ///< the source's parameters that must be equal
   std::vector<std::string> notes = {};                          ///< what a map of names leaves out
+  std::string map = {};  ///< the map of names that made it, as JSON (NameMapping::convert)
 
   const TensorLinks* links_of(std::size_t tensor) const { return links.empty() ? nullptr : links[tensor].get(); }
   /// Calls visit(parameter) for all of the source's parameters that are taken; for some several times.
@@ -89,6 +91,9 @@ void Selection::for_each_source(Visit visit) const {
 
 /// Throws usage if two parameters get one name, or nothing is left.
 Selection select(const NameChoice& choice, const Placement& source);
+
+/// The source's parameters that a choice takes, for its map of names.
+MapSource taken_by_map(const NameChoice& choice, const Placement& source);
 
 /// Takes each chosen tensor from its source in `masters` (Checkpoint::masters), including tensors that the source does
 /// not have under their own names. Throws usage as `select`.
