@@ -31,6 +31,13 @@ std::string in_words(double correlation) {
   return text == std::string("-0.00") ? "0.00" : text;
 }
 
+std::string in_words(const std::vector<std::string>& names) {
+  if (names.size() == 1) return "parameter '" + names.front() + "'";
+  std::vector<std::string> patterns;
+  for (const NameGroup& group : group_names(names)) patterns.push_back(group.pattern);
+  return std::to_string(names.size()) + " parameters (" + join(patterns) + ")";
+}
+
 bool is_comparable(const Tensor& tensor) {
   const auto format = number_format(tensor.dtype);
   return !tensor.verbatim && format && format->is_float;
@@ -232,7 +239,7 @@ void check_likeness(const LikenessSources& sources, const std::vector<Pattern>& 
         sources.other_name, typical);
   if (found.unlike.empty()) return;
   agree(processes, [&] {
-    throw Error(Kind::input, "parameter " + join(describe_groups(group_names(found.unlike)), 8),
+    throw Error(Kind::input, likeness::in_words(found.unlike),
                 {found.first + " with " + sources.other_name + ", as if elements were in other places",
                  "about " + typical + " as other parameters have",
                  found.change.empty() ? "look whether the map and the layout are right" : found.change,
@@ -250,8 +257,8 @@ std::string likeness_in_words(const LikenessSources& sources, Communicator& proc
            "), so that nothing tells whether the map is right";
   if (found.unlike.empty())
     return "by samples the map is right, and both are of one training (correlation " + typical + ")";
-  return "by samples elements are in other places in parameter " + join(describe_groups(group_names(found.unlike)), 8) +
-         ": " + found.first + ", where others have " + typical + (found.change.empty() ? "" : "; " + found.change);
+  return "by samples elements are in other places in " + likeness::in_words(found.unlike) + ": " + found.first +
+         ", where others have " + typical + (found.change.empty() ? "" : "; " + found.change);
 }
 
 }  // namespace ckpt

@@ -332,9 +332,9 @@ class Conversion {
       if (formula.text().empty()) return otherwise;
       const auto found = static_cast<float>(formula.value([&](const std::string& name) { return sizes_.size(name); }));
       if (!std::isfinite(found) || (&formula == &rule.times && found <= 0))
-        throw Error(
-            Kind::layout, rule.place,
-            {"\"" + formula.text() + "\" is " + std::to_string(found), "a finite number, and above 0 for \"times\"", ""});
+        throw Error(Kind::layout, rule.place,
+                    {"\"" + formula.text() + "\" is " + (std::isnan(found) ? "no number" : std::to_string(found)),
+                     "a finite number, and above 0 for \"times\"", ""});
       return found;
     };
     if (!first.tensor->dtype.is_float())
