@@ -345,8 +345,6 @@ void check(const Program& program, const CommandLine& line, const Options& optio
     check_comparison(line, options);
   else
     check_output(line, options);
-  if (options.view && !options.names.empty())
-    contradiction("--names and --virtual are given", "one of them: what is shown keeps the source's tensors");
   if (!options.like.empty()) check_like(options);
   if (options.source_layout == "-" && options.target_layout == "-")
     contradiction("two layouts are to come from standard input", "at most one -");

@@ -235,7 +235,9 @@ std::shared_ptr<const NameMapping> mapping_of(const InspectOptions& options, con
   wish.is_padded = [](const std::string&, std::size_t) { return true; };
   MapPlaces places{layout ? &*layout : nullptr, nullptr, false, {options.path}};
   if (!options.expectation.reference.empty()) places.models.emplace_back(options.expectation.reference);
-  return load_mapping(parse_map(options.names, options.sizes), places, std::move(wish), processes);
+  MapChoice choice;
+  agree(processes, [&] { choice = parse_map(options.names, options.sizes); });
+  return load_mapping(choice, places, std::move(wish), processes);
 }
 
 /// Finds what PATH is. A directory above checkpoints is an error like any other, after which is shown how to look at

@@ -155,9 +155,11 @@ std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const M
   const MapWord of_target = split_word(places.target == nullptr ? "" : places.target->names);
   const std::string map = choice ? choice.map : of_target.map;
   if (map.empty() && !places.is_like_model) {
-    if (!choice.sizes.empty())
-      throw Error(Kind::usage, "--size",
-                  {"given without a map of names", "--names MAP too, or \"names\" in the output's layout", ""});
+    agree(processes, [&] {
+      if (!choice.sizes.empty())
+        throw Error(Kind::usage, "--size",
+                    {"given without a map of names", "--names MAP too, or \"names\" in the output's layout", ""});
+    });
     return nullptr;
   }
   MapTexts texts;
