@@ -64,6 +64,11 @@ void CommandLine::value(const std::string& names, std::string& to, const std::st
   app_->add_option(note(names, type, text, false), to);
 }
 
+void CommandLine::value_or_none(const std::string& names, std::string& to, const std::string& type,
+                                const std::string& text, const std::string& without) {
+  app_->add_option(note(names, type, text, false), to)->expected(0, 1)->default_str(without);
+}
+
 void CommandLine::repeated(const std::string& names, std::vector<std::string>& to, const std::string& type,
                            const std::string& text) {
   // Without extra arguments `--only a SRC` leaves SRC alone, and brackets in globs are not parsed as lists.

@@ -273,6 +273,12 @@ Error not_found_error(const fs::path& path, const std::string& expected) {
     return {Kind::input,
             path.string(),
             {"it is " + foreign->what + ": these programs do not read it", expected, foreign->remedy}};
+  // A prefix, as Paddle and TensorFlow take it, or a name without its ending.
+  for (const fs::path& entry : sorted_entries(path.has_parent_path() ? path.parent_path() : fs::path(".")))
+    if (path.has_filename() && entry.filename().string().starts_with(path.filename().string() + "."))
+      return {Kind::usage,
+              path.string(),
+              {"no such file or directory", expected, "give a whole name, for example " + shell_word(entry.string())}};
   return {Kind::usage, path.string(), {"no such file or directory", expected, "check the path"}};
 }
 
