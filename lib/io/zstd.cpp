@@ -28,7 +28,9 @@ struct StreamTraits {
 }  // namespace
 
 void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out) {
-  const std::size_t bytes = ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size());
+  thread_local const Handle<StreamTraits> stream(ZSTD_createDStream());  // 100 KB, which small chunks can share
+  if (!stream) throw Error(Kind::io, "zstd has no memory");
+  const std::size_t bytes = ZSTD_decompressDCtx(stream.get(), out.data(), out.size(), packed.data(), packed.size());
   if (ZSTD_isError(bytes) != 0)
     refuse_frames("bytes that zstd does not unpack into " + std::to_string(out.size()) + ": " +
                   ZSTD_getErrorName(bytes));

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/buffer.hpp"
 #include "base/checked.hpp"
 #include "io/crc32c.hpp"
 #include "io/zstd.hpp"
@@ -22,6 +21,17 @@ constexpr std::size_t files_at_once = 64;
 constexpr std::uint64_t sum_bytes = 4;
 /// Chunks that are stored as they are, up to this size, are read whole: one call serves many rows.
 constexpr std::uint64_t most_read_whole = 1U << 20;
+
+/// Memory for bytes that are read into it. Chunks may be small: a Buffer would take a mapping for each.
+class Bytes {
+ public:
+  explicit Bytes(std::uint64_t bytes) : bytes_(std::make_unique_for_overwrite<std::byte[]>(bytes)), size_(bytes) {}
+  std::span<std::byte> all() const noexcept { return {bytes_.get(), size_}; }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t size_;
+};
 
 [[noreturn]] void refuse_chunk(const std::string& found, const std::string& expected) {
   throw Error(Kind::input, "", {"a chunk " + found, expected, "is the file damaged?"});
@@ -88,9 +98,9 @@ void unpack(Packing packing, std::span<const std::byte> packed, std::span<std::b
 void decode_chunk(const ZarrCodecs& codecs, std::span<const std::byte> encoded, std::span<std::byte> chunk) {
   if (codecs.is_summed_outside) encoded = checked_sum(encoded);
   if (!codecs.is_summed_inside) return unpack(codecs.packing, encoded, chunk);
-  const Buffer summed(chunk.size() + sum_bytes);
-  unpack(codecs.packing, encoded, summed.first(summed.size()));
-  const auto elements = checked_sum(summed.first(summed.size()));
+  const Bytes summed(chunk.size() + sum_bytes);
+  unpack(codecs.packing, encoded, summed.all());
+  const auto elements = checked_sum(summed.all());
   std::copy(elements.begin(), elements.end(), chunk.begin());
 }
 
@@ -177,14 +187,14 @@ std::optional<Place> ChunkReader::in_shard(const ItemArray& array, const Place& 
       refuse_chunk("in a shard of " + std::to_string(value.bytes) + " bytes",
                    "one with an index of " + std::to_string(bytes));
     });
-  const Buffer index(bytes);
-  read_bytes(value, sharding.is_index_first ? 0 : value.bytes - bytes, index.first(bytes));
-  const std::uint64_t offset = little_endian(index.first(bytes).subspan(chunk * 16, 8));
-  const std::uint64_t size = little_endian(index.first(bytes).subspan(chunk * 16 + 8, 8));
+  const Bytes index(bytes);
+  read_bytes(value, sharding.is_index_first ? 0 : value.bytes - bytes, index.all());
+  const std::uint64_t offset = little_endian(index.all().subspan(chunk * 16, 8));
+  const std::uint64_t size = little_endian(index.all().subspan(chunk * 16 + 8, 8));
   constexpr std::uint64_t absent = ~std::uint64_t{0};
   const bool is_absent = offset == absent && size == absent;
   naming_file(value, [&] {
-    if (sharding.is_index_summed) checked_sum(index.first(bytes));
+    if (sharding.is_index_summed) checked_sum(index.all());
     if (is_absent && !array.form.has_zero_fill) refuse_chunk("that was never written", "one with elements");
     if (!is_absent && (offset > value.bytes || size > value.bytes - offset))
       refuse_chunk("beyond its shard of " + std::to_string(value.bytes) + " bytes", "one within it");
@@ -210,9 +220,9 @@ void ChunkReader::decode(const ItemArray& array, std::uint64_t memory, const Sha
       refuse_chunk("that takes " + std::to_string(stored.bytes) + " bytes",
                    "about its " + std::to_string(chunk.size()));
     });
-  const Buffer encoded(stored.bytes);
-  read_bytes(stored, 0, encoded.first(stored.bytes));
-  naming_file(*value, [&] { decode_chunk(form.codecs, encoded.first(stored.bytes), chunk); });
+  const Bytes encoded(stored.bytes);
+  read_bytes(stored, 0, encoded.all());
+  naming_file(*value, [&] { decode_chunk(form.codecs, encoded.all(), chunk); });
 }
 
 }  // namespace ckpt::orbax

@@ -94,21 +94,6 @@ Body body_of(std::string_view all, std::string_view magic, std::uint64_t most) {
   return Body(packing == 0 ? std::string(stored) : unpacked_zstd(stored, most));
 }
 
-/// The files of a manifest or a node.
-struct FileTable {
-  struct File {
-    std::string base;  ///< what the paths of a node begin with that lies in it
-    std::string path;
-  };
-  std::vector<File> files;
-
-  const File& at(std::uint64_t number) const {
-    if (number >= files.size())
-      refuse("file " + std::to_string(number), "one of the " + std::to_string(files.size()) + " listed");
-    return files[number];
-  }
-};
-
 /// Paths stay within the directory: others could make this program read, and copy, any file of the machine.
 void check_path(std::string_view path) {
   const auto is_bad = [](std::string_view part) { return part.empty() || part == "." || part == ".."; };
@@ -120,6 +105,23 @@ void check_path(std::string_view path) {
   }
   if (bad) refuse("the path \"" + std::string(path) + "\"", "one within the checkpoint");
 }
+
+/// The files of a manifest or a node.
+struct FileTable {
+  struct File {
+    std::string base;  ///< what the paths of a node begin with that lies in it
+    std::string path;
+  };
+  std::vector<File> files;
+
+  /// A version without values names a file, too: one without a name. So paths are checked where they are used.
+  const File& at(std::uint64_t number) const {
+    if (number >= files.size())
+      refuse("file " + std::to_string(number), "one of the " + std::to_string(files.size()) + " listed");
+    check_path(files[number].path);
+    return files[number];
+  }
+};
 
 FileTable file_table(Body& body, const std::string& base) {
   const std::uint64_t count = body.count();
@@ -133,7 +135,6 @@ FileTable file_table(Body& body, const std::string& base) {
     path = path.substr(0, begins[i]).append(body.text(lengths[i]));
     if (bases[i] > path.size() || base.size() + path.size() > most_key_bytes) refuse("an impossible path", "a file's");
     table.files.push_back({base + path.substr(0, bases[i]), base + path});
-    check_path(table.files.back().path);
   }
   return table;
 }
@@ -286,20 +287,23 @@ class Database {
       if (node.bytes > most_node_bytes) refuse("a node of " + std::to_string(node.bytes) + " bytes", "at most 1 GiB");
     });
     const std::string stored = PosixFile::open_for_reading(file).text(node.offset, node.bytes);
+    FileTable table;
     std::vector<Node> children;
+    std::vector<LeafValue> values;
     with_file(file, [&] {
       with_context("node at byte " + std::to_string(node.offset), [&] {
         Body body = body_of(stored, node_magic, most_decoded_);
         if (const std::uint8_t height = body.byte(); height != node.height)
           refuse("a node of height " + std::to_string(height), std::to_string(node.height) + ", as its parent says");
-        const FileTable table = file_table(body, node.base);
+        table = file_table(body, node.base);
         if (node.height > 0)
           children = children_in(body, table, node);
         else
-          read_leaf(body, table, node);
+          values = values_in(body, table, node);
         body.finish();
       });
     });
+    add(values, table);
     for (const Node& child : children) read_node(child);
   }
 
@@ -344,35 +348,61 @@ class Database {
     return children;
   }
 
-  void read_leaf(Body& body, const FileTable& table, const Node& node) {
-    const Keys keys = keys_in(body, false);
+  struct LeafValue {
+    std::string key;
+    std::uint64_t bytes;
+    std::optional<std::uint64_t> file;  ///< in the node's table; nothing: inline
+    std::uint64_t offset;               ///< in that file, or in found_.inlined
+  };
+
+  std::vector<LeafValue> values_in(Body& body, const FileTable& table, const Node& node) {
+    Keys keys = keys_in(body, false);
     const std::uint64_t count = keys.keys.size();
     if (count > most_keys - found_.entries.size()) refuse("more than 2^26 keys", "fewer");
     const auto lengths = body.numbers(count);
-    const std::string_view kinds = body.text(count);
-    if (kinds.find_first_not_of(std::string_view("\0\1", 2)) != std::string_view::npos)
+    const std::string kinds(body.text(count));
+    if (kinds.find_first_not_of(std::string_view("\0\1", 2)) != std::string::npos)
       refuse("a value of an unknown kind", "one in the node (0) or in a file (1)");
     const auto outside = static_cast<std::uint64_t>(std::count(kinds.begin(), kinds.end(), '\1'));
     const auto files = body.numbers(outside);
     const auto offsets = body.numbers(outside);
-    std::vector<OpenFile*> known(table.files.size());
+    std::vector<LeafValue> values;
     std::uint64_t next = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
-      Place place{Place::inlined, found_.inlined.size(), lengths[i]};
+      LeafValue value{node.prefix + keys.keys[i], lengths[i], std::nullopt, found_.inlined.size()};
+      const std::string& before = !values.empty() ? values.back().key : last_key();
+      if (value.key <= before && !(values.empty() && found_.entries.empty()))
+        refuse("keys that do not ascend", "ascending ones");
       if (kinds[i] == 0) {
         found_.inlined.append(body.text(lengths[i]));
       } else {
-        const std::string& path = table.at(files[next]).path;
-        OpenFile*& file = known[files[next]];
-        if (file == nullptr) file = &opened(path);
-        place.file = file->number;
-        place.offset = offsets[next++];
-        check_place(path, file->bytes, place.offset, place.bytes);
+        table.at(files[next]);
+        value.file = files[next];
+        value.offset = offsets[next++];
       }
-      std::string key = node.prefix + keys.keys[i];
-      if (!found_.entries.empty() && key <= found_.entries.back().key)
-        refuse("keys that do not ascend", "ascending ones");
-      found_.entries.push_back({std::move(key), place});
+      values.push_back(std::move(value));
+    }
+    return values;
+  }
+
+  const std::string& last_key() const {
+    static const std::string none;
+    return found_.entries.empty() ? none : found_.entries.back().key;
+  }
+
+  /// Adds a leaf's values, which must lie within their files.
+  void add(std::vector<LeafValue>& values, const FileTable& table) {
+    std::vector<const OpenFile*> known(table.files.size());
+    for (LeafValue& value : values) {
+      Place place{Place::inlined, value.offset, value.bytes};
+      if (value.file) {
+        const std::string& path = table.at(*value.file).path;
+        const OpenFile*& file = known[*value.file];
+        if (file == nullptr) file = &opened(path);
+        check_place(path, file->bytes, place.offset, place.bytes);
+        place.file = file->number;
+      }
+      found_.entries.push_back({std::move(value.key), place});
     }
   }
 
