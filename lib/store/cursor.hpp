@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace ckpt::tensorflow {
+namespace ckpt {
 
 /// Takes bytes from the front of a text. Throws input where the text ends before them.
 class Cursor {
@@ -48,4 +48,4 @@ class Cursor {
   std::string_view rest_;
 };
 
-}  // namespace ckpt::tensorflow
+}  // namespace ckpt
