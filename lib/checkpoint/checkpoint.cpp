@@ -179,6 +179,8 @@ std::filesystem::path Checkpoint::file_path(FileNumber file) const {
 
 void Checkpoint::dequantise(const Dequantisation& how) {
   auto files = std::make_shared<const DequantisedFiles>(*this, how);
+  if (elsewhere_ && *elsewhere_ == layout_) elsewhere_ = files->layout();
+  layout_ = files->layout();
   files_ = files->catalogs();
   dequantised_ = std::move(files);
 }

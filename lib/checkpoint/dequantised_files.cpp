@@ -7,12 +7,16 @@
 
 #include "base/error.hpp"
 #include "io/small_text.hpp"
+#include "layout/language/rule_json.hpp"
+#include "layout/names/literal.hpp"
 #include "layout/names/naming.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
 
 namespace {
+
+using Form = QuantisedWeight::Form;
 
 constexpr std::uint64_t most_text_bytes = 1 << 20;
 constexpr std::uint64_t most_config_bytes = 64 << 20;
@@ -95,6 +99,11 @@ class DequantisedFiles::Builder {
       const auto [first, is_new] = known.try_emplace(std::move(key), i);
       is_new ? show(groups[i]) : show_alike(groups[first->second], groups[i]);
     }
+    made_.layout_ = stored_.layout();
+    std::vector<Rule>& all_rules = made_.layout_.parameters;
+    std::vector<Rule> rules;
+    for (auto& [text, rule] : rules_) rules.push_back(std::move(rule));
+    all_rules.insert(all_rules.begin(), rules.begin(), rules.end());
     made_.summary_ = all_.summary();
     made_.left_out_ = {left_out_.begin(), left_out_.end()};
   }
@@ -144,7 +153,7 @@ class DequantisedFiles::Builder {
     std::map<Place, std::shared_ptr<const StoredWeight>> shown;
     for (const std::string& stray : found.strays) hide(stray, hidden);
     for (const QuantisedWeight& weight : found.weights) {
-      check_cut(weight);
+      add_rule(weight);
       weight.for_each_tensor([&](const std::string& name) { hidden.insert(places_.at(name)); });
       for (const std::string& other : weight.others) hide(other, hidden);
       shown.emplace(places_.at(weight.codes), stored_weight(files, weight));
@@ -167,12 +176,53 @@ class DequantisedFiles::Builder {
     if (name.find(".quant_state.") == std::string::npos && !name.ends_with("weight_format")) left_out_.insert(name);
   }
 
-  /// Cut codes are those of a cut weight only where they lie as it does.
-  void check_cut(const QuantisedWeight& weight) const {
-    if (!are_cut_ || weight.form == QuantisedWeight::Form::blocks) return;
-    throw Error(Kind::input, "parameter '" + weight.name + "'",
-                {"its codes of " + weight.what + " lie in the files of several cards", "those of one",
-                 "merge it without --dequantize, then that output with it"});
+  /// A weight of another name than its codes is cut as they are.
+  void add_rule(const QuantisedWeight& weight) {
+    const std::string codes = naming_.renamed(weight.codes);
+    const std::string name = naming_.renamed(weight.name);
+    const bool lies_as_codes = weight.form == Form::blocks && weight.packing == CodePacking::bytes;
+    if (lies_as_codes || (weight.form == Form::bitsandbytes && !are_cut_)) return;
+    const auto decision = naming_.decide(codes);
+    if (!decision) return;
+    Keys keys;
+    keys.at = decision->keys.at;
+    keys.at_last = decision->keys.at_last;
+    keys.replicas = decision->keys.replicas;
+    if (are_cut_) take_cut(weight, decision->keys, keys);
+    const Layout& layout = stored_.layout();
+    Rule& rule = rules_.try_emplace(to_json(keys, layout.mesh), Rule{{}, keys, {}, {}}).first->second;
+    rule.names.emplace_back(literal(name));
+  }
+
+  /// Gives a weight the cut of its codes. Throws input unless that is a plain one, which its scales have, too.
+  void take_cut(const QuantisedWeight& weight, const Keys& codes, Keys& keys) const {
+    const auto split = codes.split.value_or(std::vector<std::vector<Axis>>{});
+    bool is_plain = !codes.parts && !codes.pad && !codes.flat && !codes.shape && !codes.permute && !codes.boxes &&
+                    !codes.sizes && weight.form != Form::bitsandbytes;
+    for (const std::string& name : {weight.scales, weight.zeros})
+      if (!name.empty()) {
+        const auto other = naming_.decide(naming_.renamed(name));
+        is_plain = is_plain && other && same_split(split, other->keys.split.value_or(std::vector<std::vector<Axis>>{}));
+      }
+    if (!is_plain)
+      throw Error(Kind::input, "parameter '" + weight.name + "'",
+                  {"its " + weight.what + " lies in several cards' files",
+                   "\"split\" for its codes, and the same for its scales and zero points",
+                   "merge it without --dequantize, then that output with it"});
+    keys.uneven = codes.uneven;
+    keys.split.emplace(weight.shape.size());
+    const std::vector<std::size_t> turned = weight.form == Form::blocks  ? std::vector<std::size_t>{0, 1, 2, 3}
+                                            : weight.form == Form::mxfp4 ? std::vector<std::size_t>{0, 2, 1}
+                                                                         : std::vector<std::size_t>{1, 0};
+    for (std::size_t d = 0; d < keys.split->size() && d < turned.size(); ++d)
+      if (turned[d] < split.size()) (*keys.split)[d] = split[turned[d]];
+  }
+
+  /// Dimensions beyond the end of either are not cut.
+  static bool same_split(std::vector<std::vector<Axis>> a, std::vector<std::vector<Axis>> b) {
+    a.resize(std::max(a.size(), b.size()));
+    b.resize(a.size());
+    return a == b;
   }
 
   StoredPart part(const std::vector<FileNumber>& files, const std::string& name) const {
@@ -269,6 +319,7 @@ class DequantisedFiles::Builder {
   Naming naming_;
   bool are_cut_ = false;
   std::map<std::string, Place> places_;  // of the tensors in the files that are looked at
+  std::map<std::string, Rule> rules_;    // by their keys' text
   QuantisedWeights all_;
   std::set<std::string> left_out_;
 };

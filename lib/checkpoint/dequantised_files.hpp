@@ -29,12 +29,14 @@ struct Dequantisation {
 /// else belongs to it are not shown. A family's tensors lie in one card's files, or where no name occurs twice in any.
 class DequantisedFiles {
  public:
-  /// Throws input for families that are not known, whose tensors contradict each other, or whose codes are packed and
-  /// cut over cards.
+  /// Throws input for families that are not known, whose tensors contradict each other, or whose packed codes are cut
+  /// in a way that has no like of the weight.
   DequantisedFiles(const Checkpoint& stored, const Dequantisation& how);
 
   /// The catalogs of the files as they are shown, by file number.
   const std::vector<FileCatalog>& catalogs() const noexcept { return catalogs_; }
+  /// The stored checkpoint's layout, with rules for weights that have other names than their codes.
+  const Layout& layout() const noexcept { return layout_; }
   std::unique_ptr<SourceFile> open(FileNumber file, SourceStore& store) const;
 
   /// For each weight, by its logical name: a cut must be at multiples of these, or at the end.
@@ -55,6 +57,7 @@ class DequantisedFiles {
   class Builder;
 
   Checkpoint stored_;
+  Layout layout_;
   std::vector<FileCatalog> catalogs_;
   std::vector<File> files_;  // parallel
   std::map<std::string, Shape> units_;
