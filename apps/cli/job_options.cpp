@@ -302,9 +302,17 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.map = parse_map(options.names, options.sizes);
   job.first_copies = parse_globs("--first", options.first);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
+  if (!options.dequantize.empty())
+    job.dequantised = choose<std::optional<DType>>(
+        {dtype_word(options.dequantize), "--dequantize"},
+        {{"bf16", number_type("bf16")}, {"f16", number_type("f16")}, {"f32", number_type("f32")}});
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
-  if (job.expectation) job.expectation->allowances.any_dtype = !job.casts.empty() || job.target.is_like_expected;
+  if (job.expectation) {
+    job.expectation->allowances.any_dtype =
+        !job.casts.empty() || job.target.is_like_expected || job.dequantised.has_value();
+    job.expectation->dequantised = job.dequantised;
+  }
   job.replicas = replicas_from(options);
   job.mixes_steps = job.replicas == ReplicaCheck::trust;
   job.is_view = options.view;

@@ -35,6 +35,7 @@ struct Options {
   std::vector<std::string> sizes;  ///< --size
   bool master_weights = false;
   std::vector<std::string> cast;
+  std::string dequantize;
   std::vector<std::string> keep;
   std::vector<std::string> delta;
   std::string delta_layout;

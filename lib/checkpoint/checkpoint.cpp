@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/card_views.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/directory_hints.hpp"
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/found_files.hpp"
@@ -177,7 +178,16 @@ std::filesystem::path Checkpoint::file_path(FileNumber file) const {
   return path_ / layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
 }
 
+void Checkpoint::dequantise(const Dequantisation& how) {
+  auto files = std::make_shared<const DequantisedFiles>(*this, how);
+  if (elsewhere_ && *elsewhere_ == layout_) elsewhere_ = files->layout();
+  layout_ = files->layout();
+  files_ = files->catalogs();
+  dequantised_ = std::move(files);
+}
+
 std::unique_ptr<SourceFile> Checkpoint::open_file(FileNumber file, SourceStore& store) const {
+  if (dequantised_) return dequantised_->open(file, store);
   return shared_.empty() ? store.open(file_path(file), files_[file]) : open_part(file_path(file), shared_[file], store);
 }
 

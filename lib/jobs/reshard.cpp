@@ -7,6 +7,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "checkpoint/content_sums.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "diagnosis/check_source.hpp"
 #include "diagnosis/same_step.hpp"
 #include "jobs/conflict_source.hpp"
@@ -146,7 +147,9 @@ struct Plan {
       check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
       if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
       memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner);
-      set_decoding_memory(run.stores.reading(), memory.chunks);
+      const DequantisedFiles* const dequantised = sides.checkpoint.dequantised();
+      set_decoding_memory(run.stores.reading(), dequantised != nullptr ? memory.chunks / 2 : memory.chunks);
+      if (dequantised != nullptr) dequantised->set_memory(memory.chunks / 2);
       if (run.job.is_view)
         views.emplace(sides.checkpoint, moves.planner, *sides.store, run.job.output.path,
                       run.job.output.is_single_file);
@@ -271,7 +274,8 @@ struct NewFiles {
     agree(run.processes, [&] {
       if (run.processes.rank() == 0) sidecars = files.sidecars(run.stores.reading());
       if (!copied.empty())
-        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied)) sidecars.push_back(std::move(copy));
+        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied, run.job.dequantised.has_value()))
+          sidecars.push_back(std::move(copy));
       files.create(is_resumed, run.threads, run.stores.reading());
       if (sums != nullptr) files.add_the_rest(*sums);
     });

@@ -10,6 +10,7 @@
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/checkpoint.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "frameworks/indexed_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
@@ -284,6 +285,38 @@ std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& ch
   return left_out;
 }
 
+/// From here on the source's quantised weights are numbers. Collective.
+void dequantise_source(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
+  auto how = Dequantisation::of(*job.dequantised, sides.checkpoint, store, processes);
+  agree(processes, [&] {
+    const NameFilter filter(job.names);
+    how.keep = [&](const std::string& name) { return filter.is_kept(name); };
+    sides.checkpoint.dequantise(how);
+    sides.model.dequantise(sides.expected.weights_of_codes());
+    const DequantisedFiles& made = *sides.checkpoint.dequantised();
+    const std::string option = "--dequantize " + how.dtype.name.str();
+    if (made.summary().empty())
+      log::warn("{}: no weight of {} is quantised", option, sides.checkpoint.path().string());
+    else
+      log::info("{}: weights become numbers, {}", option, made.summary());
+    if (!made.left_out().empty()) log::info("{}: left out with the codes: {}", option, join(made.left_out()));
+  });
+}
+
+/// Throws usage if a dequantised weight would be rounded a second time.
+void check_rounded_once(const ReshardJob& job, const ReshardSides& sides) {
+  if (!job.dequantised) return;
+  const auto& weights = sides.checkpoint.dequantised()->units();
+  for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
+    const Tensor& read = sides.source.placement.tensors()[sides.selection.source_of[i]];
+    const DType& written = sides.selection.tensors[i].dtype;
+    if (written.size >= sizeof(float) || written == read.dtype || !weights.contains(read.name)) continue;
+    throw Error(Kind::usage, "parameter '" + read.name.str() + "'",
+                {"--dequantize rounds it to " + read.dtype.name.str() + ", and then it is to be " + written.name.str(),
+                 "one rounding", "write --dequantize " + written.name.str()});
+  }
+}
+
 /// Resolves the source by its layout, and selects what the job takes of it. Collective.
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
@@ -309,6 +342,7 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
       if (has_choice && job.deltas.empty())
         for (std::string& warning : unused_patterns(job.names, checkpoint, names))
           sides.source.warnings.push_back(std::move(warning));
+      if (job.dequantised) check_whole_units(sides.source.placement, checkpoint.dequantised()->units());
       sides.selection = select(job.names, sides.source.placement, checkpoint.masters());
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
                                        left_out_tensors(job, checkpoint, sides.source.placement)))
@@ -318,6 +352,7 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
                 cast_as_expected(sides.expected, job.casts, sides.source.placement, sides.selection);
             !line.empty())
           sides.selection.notes.push_back(line);
+      check_rounded_once(job, sides);
       found = deviations(true);
     });
   });
@@ -466,6 +501,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     });
     sides.model.file_of = value_of(0, sides.model.file_of, processes);
   }
+  if (job.dequantised) dequantise_source(job, stores.reading(), processes, sides);
   resolve_source_side(job, stores.reading(), processes, sides);
   agree(processes, [&] {
     check_complete(sides);
