@@ -293,6 +293,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (job.target.is_like_expected) job.target.file_bytes = ~std::uint64_t{0};
   if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
+  job.target.must_cut = program.verb == Verb::split;
   if (!options.uneven.empty())
     job.target.uneven =
         choose<Uneven>({options.uneven, "--uneven"}, {{"ceil", Uneven::ceil}, {"balanced", Uneven::balanced}});
@@ -302,9 +303,17 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.map.allows_arithmetic = options.allow_arithmetic;
   job.first_copies = parse_globs("--first", options.first);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
+  if (!options.dequantize.empty())
+    job.dequantised = choose<std::optional<DType>>(
+        {dtype_word(options.dequantize), "--dequantize"},
+        {{"bf16", number_type("bf16")}, {"f16", number_type("f16")}, {"f32", number_type("f32")}});
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
-  if (job.expectation) job.expectation->allowances.any_dtype = !job.casts.empty() || job.target.is_like_expected;
+  if (job.expectation) {
+    job.expectation->allowances.any_dtype =
+        !job.casts.empty() || job.target.is_like_expected || job.dequantised.has_value();
+    job.expectation->dequantised = job.dequantised;
+  }
   job.unlike = parse_globs("--unlike", options.unlike);
   job.replicas = replicas_from(options);
   job.mixes_steps = job.replicas == ReplicaCheck::trust;

@@ -90,6 +90,12 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
         "quantised model, 8-bit floats and the scales, zero points and tables of codes stay as they are, and one that "
         "GLOB names is refused, unless DTYPE is followed by !: --cast 'bf16!:NAME'. "
         "--expect then compares no dtypes; for example --cast bf16 --cast 'f32:*.norm.*'");
+    line.value(
+        "--dequantize,(--dequantise)", to.dequantize, "bf16|f16|f32",
+        "write quantised weights as numbers: fp8 (scales by block, channel or tensor), MXFP8, MXFP4, NVFP4, GPTQ, "
+        "AWQ, bitsandbytes, known by their names, dtypes and SRC's config.json. Reckoned in f32 and rounded once; "
+        "codes and scales are not written. Names, layouts and --only mean the weights: q_proj.weight for "
+        "q_proj.qweight. With --like, config.json loses quantization_config");
   }
 }
 
@@ -339,6 +345,13 @@ void check_like(const Options& options) {
     contradiction("--like with --format " + options.format, "safetensors, which is what it writes");
 }
 
+void check_dequantize(const Options& options) {
+  if (options.view)
+    contradiction("--dequantize and --virtual are given", "one of them: what is shown keeps the source's elements");
+  if (!options.delta.empty() || !options.model.empty())
+    contradiction("--dequantize and deltas of tables are given", "one of them: merge the tables first");
+}
+
 void check_uneven(const Options& options) {
   if (!options.uneven.empty() && options.to_mesh.empty() && options.cards.empty())
     contradiction("--uneven without --to-mesh or --cards", "one of them, or \"uneven\" in the layout of --to");
@@ -355,10 +368,9 @@ void check(const Program& program, const CommandLine& line, const Options& optio
     check_comparison(line, options);
   else
     check_output(line, options);
-  if (options.view && !options.names.empty())
-    contradiction("--names and --virtual are given", "one of them: what is shown keeps the source's tensors");
   if (!options.like.empty()) check_like(options);
   if (!options.unlike.empty() && options.like.empty()) contradiction("--unlike without --like", "--like HF_DIR too");
+  if (!options.dequantize.empty()) check_dequantize(options);
   if (options.source_layout == "-" && options.target_layout == "-")
     contradiction("two layouts are to come from standard input", "at most one -");
   if (!options.delta_layout.empty() && options.delta.empty() && options.model.empty())

@@ -36,6 +36,7 @@ struct Options {
   bool allow_arithmetic = false;
   bool master_weights = false;
   std::vector<std::string> cast;
+  std::string dequantize;
   std::vector<std::string> keep;
   std::vector<std::string> delta;
   std::string delta_layout;

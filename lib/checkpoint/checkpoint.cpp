@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/card_views.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/directory_hints.hpp"
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/found_files.hpp"
@@ -24,6 +25,7 @@
 #include "layout/names/naming.hpp"
 #include "layout/names/pattern.hpp"
 #include "store/dcp/dcp_directory.hpp"
+#include "store/stores.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt {
@@ -176,7 +178,16 @@ std::filesystem::path Checkpoint::file_path(FileNumber file) const {
   return path_ / layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
 }
 
+void Checkpoint::dequantise(const Dequantisation& how) {
+  auto files = std::make_shared<const DequantisedFiles>(*this, how);
+  if (elsewhere_ && *elsewhere_ == layout_) elsewhere_ = files->layout();
+  layout_ = files->layout();
+  files_ = files->catalogs();
+  dequantised_ = std::move(files);
+}
+
 std::unique_ptr<SourceFile> Checkpoint::open_file(FileNumber file, SourceStore& store) const {
+  if (dequantised_) return dequantised_->open(file, store);
   return shared_.empty() ? store.open(file_path(file), files_[file]) : open_part(file_path(file), shared_[file], store);
 }
 
@@ -285,6 +296,8 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);
     endings.insert(file_path(file).extension().string());
+    const Format* const format = format_by_ending(formats(), file_name(file));
+    if (format != nullptr && format->is_directory) return;
   }
   if (endings.contains(torch::dcp_ending)) named.insert(torch::torch_dist_tree);
   std::vector<std::string> others;

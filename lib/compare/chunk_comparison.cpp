@@ -14,12 +14,8 @@ ChunkComparison::ChunkComparison(const ComparedPair& pair, std::uint32_t process
       process_(process),
       traffic_(traffic),
       files_(pair.b, b_, pair.store, pair.most_open) {
-  for (const ParameterId parameter : pair.parameters) is_scaled_ = is_scaled_ || scaling(parameter).has_value();
-}
-
-std::optional<Scaling> ChunkComparison::scaling(ParameterId parameter) const {
-  const TensorLinks* const links = pair_.planner.links(parameter);
-  return links == nullptr ? std::nullopt : links->scaling();
+  for (const ParameterId parameter : pair.parameters)
+    is_scaled_ = is_scaled_ || pair.planner.scaling(parameter) != nullptr;
 }
 
 /// What a map recomputes is recomputed for the comparison, too: in B's dtype, as if it were written. Returns `bytes`
@@ -27,13 +23,13 @@ std::optional<Scaling> ChunkComparison::scaling(ParameterId parameter) const {
 std::span<std::byte> ChunkComparison::recomputed(const Chunk& chunk, std::span<std::byte> bytes) const {
   std::optional<ParameterId> scaled;  // a chunk holds elements of one parameter
   b_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region&) {
-    if (scaling(parameter)) scaled = parameter;
+    if (pair_.planner.scaling(parameter) != nullptr) scaled = parameter;
   });
   if (!scaled) return bytes;
   const NumberFormat to = *number_format(b_.tensors()[*scaled].dtype);
   thread_local Buffer buffer;
   if (buffer.size() < chunk.elements.size() * to.size) buffer = Buffer(chunk.elements.size() * to.size);
-  Cast(*number_format(a_tensor(*scaled).dtype), to, *scaling(*scaled))
+  Cast(*number_format(a_tensor(*scaled).dtype), to, *pair_.planner.scaling(*scaled))
       .run(bytes.data(), buffer.data(), chunk.elements.size(), [](std::uint64_t) {});
   return buffer.first(chunk.elements.size() * to.size);
 }
@@ -63,7 +59,7 @@ void ChunkComparison::write(const Chunk& chunk, std::span<std::byte> bytes, cons
   ParameterId of = 0;
   b_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
     const Tensor& b = b_.tensors()[parameter];
-    const Tensor& a = scaling(parameter) ? b : a_tensor(parameter);
+    const Tensor& a = pair_.planner.scaling(parameter) != nullptr ? b : a_tensor(parameter);
     if (region.fill || (is_equal && (a.dtype == b.dtype || are_same_numbers(a.dtype, b.dtype)))) return;
     Region here = region;
     here.offset -= chunk.elements.lo;

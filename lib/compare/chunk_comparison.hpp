@@ -2,7 +2,6 @@
 
 #include <map>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "checkpoint/chunk_reader.hpp"
@@ -63,7 +62,6 @@ class ChunkComparison : public Workload {
   std::uint32_t process() const noexcept { return process_; }
 
  private:
-  std::optional<Scaling> scaling(ParameterId parameter) const;
   std::span<std::byte> recomputed(const Chunk& chunk, std::span<std::byte> bytes) const;
 
   const ComparedPair& pair_;

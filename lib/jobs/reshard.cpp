@@ -7,6 +7,7 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "checkpoint/content_sums.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "diagnosis/check_source.hpp"
 #include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
@@ -147,7 +148,9 @@ struct Plan {
       check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
       if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
       memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner);
-      set_decoding_memory(run.stores.reading(), memory.chunks);
+      const DequantisedFiles* const dequantised = sides.checkpoint.dequantised();
+      set_decoding_memory(run.stores.reading(), dequantised != nullptr ? memory.chunks / 2 : memory.chunks);
+      if (dequantised != nullptr) dequantised->set_memory(memory.chunks / 2);
       if (run.job.is_view)
         views.emplace(sides.checkpoint, moves.planner, *sides.store, run.job.output.path,
                       run.job.output.is_single_file);
@@ -294,7 +297,8 @@ struct NewFiles {
     agree(run.processes, [&] {
       if (run.processes.rank() == 0) sidecars = files.sidecars(run.stores.reading());
       if (!copied.empty())
-        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied)) sidecars.push_back(std::move(copy));
+        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied, run.job.dequantised.has_value()))
+          sidecars.push_back(std::move(copy));
       files.create(is_resumed, run.threads, run.stores.reading());
       if (sums != nullptr) files.add_the_rest(*sums);
     });
@@ -462,8 +466,14 @@ std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, Stores& sto
   if (!is_like) places.models.push_back(job.source.path);
   if (!is_like && !job.map && job.map.sizes.empty() && (places.target == nullptr || places.target->names.empty()))
     return nullptr;
-  if (job.names.takes_masters)
-    throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
+  agree(processes, [&] {
+    if (job.names.takes_masters)
+      throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
+    if (job.is_view)
+      throw Error(Kind::usage, "--virtual",
+                  {"given with a map of names", "one of the two: what is shown keeps the source's tensors",
+                   "write the data, without --virtual"});
+  });
   MapWish wish;
   wish.has_states = !is_like;
   if (job.expectation) {

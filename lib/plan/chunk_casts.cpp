@@ -25,16 +25,15 @@ ChunkCasts::ChunkCasts(const Planner& planner)
       const DType& read = planner.source().tensors()[planner.source_of(parameter)].dtype;
       is_mixed = is_mixed || !is_same_number(read, first);
       // A table's datasets are never cast, and the starts of shards are never read; a text is a text in every format.
-      const TensorLinks* const links = planner.links(parameter);
-      const bool is_scaled = links != nullptr && links->scaling().has_value();
-      is_mixed = is_mixed || (is_scaled && array.members.size() > 1);
-      if (array.verbatim || (is_same_number(read, array.dtype) && !is_scaled) ||
+      const Scaling* const scaling = planner.scaling(parameter);
+      is_mixed = is_mixed || (scaling != nullptr && array.members.size() > 1);
+      if (array.verbatim || (is_same_number(read, array.dtype) && scaling == nullptr) ||
           target_.layout().table_arrays.contains(array.name))
         continue;
-      adds = adds || (is_scaled && links->scaling()->plus != 0);
+      adds = adds || (scaling != nullptr && scaling->plus != 0);
       const NumberFormat from = number_format(read).value();
       const NumberFormat to = number_format(array.dtype).value();
-      is_scaled ? casts_[parameter].emplace(from, to, *links->scaling()) : casts_[parameter].emplace(from, to);
+      scaling != nullptr ? casts_[parameter].emplace(from, to, *scaling) : casts_[parameter].emplace(from, to);
       is_cast = true;
       cell = std::max(cell, read.size);
     }

@@ -58,6 +58,11 @@ class Planner {
   const TensorLinks* links(ParameterId target_parameter) const noexcept {
     return links_.empty() ? nullptr : links_[target_parameter].get();
   }
+  /// What becomes of a target parameter's elements on the way; null: they stay as they are.
+  const Scaling* scaling(ParameterId target_parameter) const noexcept {
+    const TensorLinks* const of = links(target_parameter);
+    return of != nullptr && of->scaling() ? &*of->scaling() : nullptr;
+  }
   /// Visits all of the source's parameters that a target parameter takes elements from.
   void for_each_source(ParameterId target_parameter, const std::function<void(ParameterId)>& visit) const;
 

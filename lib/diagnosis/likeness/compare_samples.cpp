@@ -107,8 +107,8 @@ class Answering {
     });
     if (found == 0) return false;
     room.ours = as_floats(room.bytes, dtype, std::move(room.ours));
-    if (const TensorLinks* const links = planner.links(question.parameter); links != nullptr && links->scaling())
-      links->scaling()->apply(room.ours.data(), room.ours.size());
+    if (const Scaling* const scaling = planner.scaling(question.parameter))
+      scaling->apply(room.ours.data(), room.ours.size());
     if (found < room.bytes.size())
       for (std::size_t i = 0; i < room.ours.size(); ++i)
         if (!room.is_read[i]) room.ours[i] = std::numeric_limits<float>::quiet_NaN();

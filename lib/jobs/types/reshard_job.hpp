@@ -37,6 +37,7 @@ struct ReshardJob {
   MapChoice map = {};                 ///< of names, between source and output
   std::vector<Pattern> first_copies;  ///< for which the lowest card's copy counts (Checkpoint::take_first_copies)
   std::vector<CastRule> casts;
+  std::optional<DType> dequantised;        ///< quantised weights are written as numbers of this type
   std::vector<KeepRule> keeps;             ///< which rows of tables are taken; empty: all
   std::optional<Expectation> expectation;  ///< about what would be written
   std::vector<Pattern> unlike = {};        ///< with target.is_like_expected: parameters that check_likeness excuses

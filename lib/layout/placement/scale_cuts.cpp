@@ -275,4 +275,24 @@ std::vector<std::string> check_scale_cuts(const Placement& target, const Placeme
           ": a card's numbers mean something only with all of both"};
 }
 
+void check_whole_units(const Placement& placement, const std::map<std::string, Shape>& units) {
+  for (const auto& [name, unit] : units) {
+    const auto parameter = placement.find(name);
+    if (!parameter || placement.mesh().size() == 1) continue;
+    const Shape& shape = placement.tensors()[*parameter].shape;
+    if (numel(shape) == 0 || shape.size() != unit.size()) continue;
+    placement.for_each_shard(*parameter, whole(shape), [&](Position, const Region& region) {
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        for (const std::uint64_t at : {region.box.lo[d], region.box.hi[d]})
+          if (at % unit[d] != 0 && at != shape[d])
+            throw Error(Kind::layout, placement.layout().origin + ": parameter '" + name + "'",
+                        {"it is cut at " + std::to_string(at) + " in dimension " + std::to_string(d) +
+                             ", within a block of " + std::to_string(unit[d]) + " that share a scale",
+                         "cuts at multiples of " + std::to_string(unit[d]),
+                         "where each card has quantised its own piece, no layout says so: these weights can only be "
+                         "moved as they are"});
+    });
+  }
+}
+
 }  // namespace ckpt
