@@ -71,6 +71,7 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
                         .map = job.map};
   comparison.is_rounded = true;
   comparison.first_copies = job.first_copies;
+  comparison.dequantised = job.dequantised;
   CompareReport found;
   try {
     found = compare(comparison, stores, processes, counters);

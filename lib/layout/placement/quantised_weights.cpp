@@ -297,7 +297,9 @@ class Finder {
     weight.stored_less = is_gptq && config_.format != "gptq_v2" ? 1 : 0;
     if (!is_integer(zeros.dtype, 4) || zeros.shape != Shape{scales.shape[0], ceil_div(outputs, codes_in_word)})
       refuse_shape(codes, zeros, "words of 8 zero points for each of " + std::to_string(scales.shape[0]) + " groups");
-    const Tensor* const groups = is_gptq ? find(base + "g_idx") : nullptr;
+    const Tensor* const groups = !is_gptq               ? nullptr
+                                 : config_.is_reordered ? &needed(codes, base + "g_idx")
+                                                        : find(base + "g_idx");
     if (groups != nullptr) {
       if (!is_integer(groups->dtype, 4) || groups->shape != Shape{inputs})
         refuse_shape(codes, *groups, "the group of each input");
@@ -390,7 +392,7 @@ class Finder {
     if (codes.dtype.kind != ElementKind::signed_integer || codes.dtype.size != 1 || !codes.name.ends_with(ending))
       return false;
     const std::string base = without(codes.name, ending);
-    const Tensor* const scales = find(base + "SCB");
+    const Tensor* const scales = config_.method == "bitsandbytes" ? &needed(codes, base + "SCB") : find(base + "SCB");
     if (scales == nullptr) return false;
     const Shape& shape = codes.shape;
     if (shape.size() != 2 || !is_wide_float(scales->dtype) || numel(scales->shape) != shape[0])
@@ -486,6 +488,8 @@ QuantisationConfig QuantisationConfig::parse(const std::string& text, const std:
   take_text(object, "version", config.version);
   std::ranges::transform(config.version, config.version.begin(), [](unsigned char c) { return std::tolower(c); });
   take_block(object, "weight_block_size", config);
+  if (const auto reordered = object.find("desc_act"); reordered != object.end())
+    config.is_reordered = *reordered == true;
   if (const auto bits = object.find("bits"); bits != object.end() && bits->is_number_unsigned())
     config.bits = bits->get<std::uint64_t>();
   if (const auto group = object.find("group_size"); group != object.end() && group->is_number_integer())
