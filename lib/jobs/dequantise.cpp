@@ -52,6 +52,16 @@ void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& na
   });
 }
 
+Selection select_weights(const NameChoice& names, const Placement& source) {
+  try {
+    return select(names, source);
+  } catch (Error& error) {
+    if (names.mapping && std::any_of(source.tensors().begin(), source.tensors().end(), may_be_quantised))
+      error.advise("codes and scales go through no map of names: --dequantize bf16 makes weights of them first");
+    throw;
+  }
+}
+
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
                        SourceStore& store, Communicator& processes) {
   const std::vector<Tensor>& tensors = source.tensors();

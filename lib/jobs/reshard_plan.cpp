@@ -321,7 +321,7 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
       if (has_choice && job.deltas.empty())
         for (std::string& warning : unused_patterns(job.names, checkpoint, names))
           sides.source.warnings.push_back(std::move(warning));
-      sides.selection = select(job.names, sides.source.placement);
+      sides.selection = select_weights(job.names, sides.source.placement);
       if (job.names.takes_masters)
         take_masters(checkpoint.masters(), job.names, sides.source.placement, sides.selection);
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,

@@ -178,23 +178,28 @@ class Finder {
   void find_blocks(const Tensor& codes, const Tensor& scale, QuantisedWeight& weight) const {
     const Shape& shape = codes.shape;
     if (!is_wide_float(scale.dtype) && !is_e8m0(scale.dtype)) refuse_shape(codes, scale, "scales that are floats");
-    if (auto spread =
-            is_e8m0(scale.dtype) && numel(scale.shape) > 1 ? std::nullopt : spread_block(shape, scale.shape)) {
+    using Block = std::pair<std::uint64_t, std::uint64_t>;
+    const std::vector<Block> known =
+        config_.block ? std::vector<Block>{*config_.block} : std::vector<Block>{square_block, {1, mx_block}};
+    const auto take_block = [&] {
+      const auto block = std::find_if(known.begin(), known.end(),
+                                      [&](const Block& each) { return scale.shape == scales_of(shape, each); });
+      if (block == known.end()) return false;
+      weight.block = weight.unit = block_of(shape, *block);
+      weight.what =
+          *block == Block{1, mx_block} && is_e8m0(scale.dtype) ? "MXFP8" : "fp8 in blocks of " + product(*block);
+      return true;
+    };
+    // One scale of two dimensions may be that of a short block.
+    const bool has_blocks = config_.block || weight.scales != weight.name + "_scale" || is_e8m0(scale.dtype);
+    if (has_blocks && take_block()) return;
+    if (auto spread = spread_block(shape, scale.shape)) {
       weight.block = std::move(*spread);
       weight.what = numel(scale.shape) == 1 ? "fp8 by tensor" : "fp8 by channel";
       weight.unit = Shape(shape.size(), 1);
       return;
     }
-    using Block = std::pair<std::uint64_t, std::uint64_t>;
-    const std::vector<Block> known =
-        config_.block ? std::vector<Block>{*config_.block} : std::vector<Block>{square_block, {1, mx_block}};
-    for (const Block& block : known) {
-      if (scale.shape != scales_of(shape, block)) continue;
-      weight.block = weight.unit = block_of(shape, block);
-      weight.what =
-          block == Block{1, mx_block} && is_e8m0(scale.dtype) ? "MXFP8" : "fp8 in blocks of " + product(block);
-      return;
-    }
+    if (take_block()) return;
     refuse_shape(codes, scale,
                  to_string(scales_of(shape, known.front())) + ", by blocks of " + product(known.front()) + " of " +
                      to_string(codes.shape));

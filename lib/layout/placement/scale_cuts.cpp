@@ -259,7 +259,7 @@ class Faults {
   throw Error(Kind::layout, target.layout().origin + ": parameter '" + target.tensors()[parameter].name + "'",
               {fault.found + " (" + decided + " matches it)", "both cut alike, at multiples of the block",
                (fault.fits.empty() ? "give both one rule and sizes that fit, or leave both whole"
-                                   : "give both one rule; " + fault.fits + " equal pieces would fit") +
+                                   : "give both one rule; " + fault.fits + " equal pieces cut no block") +
                    (fault.is_block ? "; --dequantize bf16 cuts anywhere" : "")});
 }
 

@@ -42,6 +42,9 @@ TEST_CASE("Families are known by names, dtypes and shapes") {
   CHECK(only({fp8, tensor("l.weight_scale", {300, 1})}) == "fp8 by channel l.weight [300, 257]");
   CHECK(only({fp8, tensor("l.weight_scale", {300}, type("bf16"))}) == "fp8 by channel l.weight [300, 257]");
   CHECK(only({fp8, tensor("l.weight_scale", {})}) == "fp8 by tensor l.weight [300, 257]");
+  CHECK(only({fp8, tensor("l.weight_scale_inv", {})}) == "fp8 by tensor l.weight [300, 257]");
+  CHECK(only({tensor("l.weight", {96, 2}, type("f8_e4m3")), tensor("l.weight_scale_inv", {1, 1})}) ==
+        "fp8 in blocks of 128 x 128 l.weight [96, 2]");
   CHECK(only({fp8, tensor("l.weight_scale", {300, 9}, type("u8"))}) == "MXFP8 l.weight [300, 257]");
   CHECK(only({tensor("e.w", {2, 130, 128}, type("f8_e4m3")), tensor("e.w_scale_inv", {2, 2, 1})}) ==
         "fp8 in blocks of 128 x 128 e.w [2, 130, 128]");
