@@ -2,7 +2,7 @@
 # What quickstart and test share: finding the packages the project stands on, installing what is missing, and the
 # environment that MPI needs in a container. Debian's names; elsewhere each is probed by what it provides.
 
-build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libhdf5-dev zlib1g-dev)
+build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libfmt-dev libhdf5-dev zlib1g-dev libzstd-dev)
 sample_packages=(python3-h5py)
 test_packages=(libopenmpi-dev openmpi-bin catch2 librapidcheck-dev python3-jsonschema slurmctld slurmd slurm-client valgrind mandoc zsh fish)
 optional_packages=(mpich libmpich-dev python3-venv)  # without them some tests are left out
@@ -38,6 +38,7 @@ has_package() {
     libfmt-dev) has_header fmt/core.h ;;
     libhdf5-dev) has_header hdf5.h hdf5/serial/hdf5.h || has_command h5cc ;;
     zlib1g-dev) has_header zlib.h ;;
+    libzstd-dev) has_header zstd.h ;;
     libopenmpi-dev) has_command mpicc ;;
     openmpi-bin) has_command mpirun ;;
     mpich) has_command mpiexec.mpich || has_command mpiexec.hydra ;;

@@ -300,6 +300,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (job.target.is_like_expected) job.target.file_bytes = ~std::uint64_t{0};
   if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
+  job.target.must_cut = program.verb == Verb::split;
   if (!options.uneven.empty())
     job.target.uneven =
         choose<Uneven>({options.uneven, "--uneven"}, {{"ceil", Uneven::ceil}, {"balanced", Uneven::balanced}});

@@ -363,8 +363,6 @@ void check(const Program& program, const CommandLine& line, const Options& optio
     check_comparison(line, options);
   else
     check_output(line, options);
-  if (options.view && !options.names.empty())
-    contradiction("--names and --virtual are given", "one of them: what is shown keeps the source's tensors");
   if (!options.like.empty()) check_like(options);
   if (!options.dequantize.empty()) check_dequantize(options);
   if (options.source_layout == "-" && options.target_layout == "-")

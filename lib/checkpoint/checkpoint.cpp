@@ -26,6 +26,7 @@
 #include "layout/names/pattern.hpp"
 #include "layout/placement/scale_cuts.hpp"
 #include "store/dcp/dcp_directory.hpp"
+#include "store/stores.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt {
@@ -296,6 +297,8 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);
     endings.insert(file_path(file).extension().string());
+    const Format* const format = format_by_ending(formats(), file_name(file));
+    if (format != nullptr && format->is_directory) return;
   }
   if (endings.contains(torch::dcp_ending)) named.insert(torch::torch_dist_tree);
   std::vector<std::string> others;

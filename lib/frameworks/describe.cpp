@@ -7,6 +7,7 @@
 #include "frameworks/deepspeed.hpp"
 #include "frameworks/keras_weights.hpp"
 #include "frameworks/megatron.hpp"
+#include "frameworks/orbax.hpp"
 #include "frameworks/paddle_dist.hpp"
 #include "frameworks/tensorflow.hpp"
 #include "frameworks/universal.hpp"
@@ -37,7 +38,8 @@ constexpr std::array frameworks{Framework{"PaddlePaddle", is_paddle_dist, descri
                                 Framework{.name = "TensorFlow",
                                           .is_meant = is_tensorflow,
                                           .describe = describe_tensorflow,
-                                          .is_part = is_tensorflow_prefix}};
+                                          .is_part = is_tensorflow_prefix},
+                                Framework{"Orbax", is_orbax, describe_orbax}};
 
 bool names_part(const Framework& framework, const std::filesystem::path& path) {
   return framework.is_part != nullptr && framework.is_part(path);

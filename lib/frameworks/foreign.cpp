@@ -37,23 +37,6 @@ std::string first_listed(const Names& names, const std::regex& form) {
   return found == names.end() ? "" : *found;
 }
 
-std::optional<ForeignDirectory> orbax(const fs::path& directory, const Names& names) {
-  const char* const remedy =
-      "restore it with Orbax, and save its arrays with safetensors.flax.save_file; give what that writes";
-  static const std::regex unfinished(R"(.*\.orbax-checkpoint-tmp.*)");
-  if (directory.filename().string().find(".orbax-checkpoint-tmp") != std::string::npos)
-    return ForeignDirectory{"a checkpoint of Orbax (JAX) that was not finished",
-                            "take the one of another step: Orbax renames a directory when it is whole"};
-  static const std::regex of_process(R"(ocdbt\.process_\d+)");
-  const bool is_item =
-      is_listed(names, "_METADATA") || is_listed(names, "manifest.ocdbt") || any_listed(names, of_process);
-  if (is_item || is_listed(names, "_CHECKPOINT_METADATA") || is_listed(names, "orbax.checkpoint"))
-    return ForeignDirectory{"a checkpoint of Orbax (JAX)", remedy};
-  if (any_listed(names, unfinished))
-    return ForeignDirectory{"a directory of Orbax's (JAX) with a checkpoint that was not finished", remedy};
-  return std::nullopt;
-}
-
 std::optional<ForeignDirectory> zarr(const fs::path& directory, const Names& names) {
   const auto is_array = [&](const std::string& name) {
     std::error_code none;
@@ -129,7 +112,7 @@ std::optional<ForeignDirectory> foreign_prefix(const fs::path& prefix) {
 
 std::optional<ForeignDirectory> foreign_directory(const fs::path& directory) {
   const Names names = listed(directory);
-  for (const auto recognise : {orbax, zarr, tensorflow, paddle, others})
+  for (const auto recognise : {zarr, tensorflow, paddle, others})
     if (auto found = recognise(directory, names)) return found;
   return std::nullopt;
 }

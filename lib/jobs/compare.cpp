@@ -230,7 +230,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
   if (job.dequantised) dequantise(a.files, *job.dequantised, job.names, store, processes);
-  job.names.mapping = mapping_between(job, a.files, b.files, processes);
+  if (!job.names.mapping) job.names.mapping = mapping_between(job, a.files, b.files, processes);
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   CompareReport result;
@@ -240,7 +240,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   explain_conflict(conflict_of_a, processes, [&] {
     agree(processes, [&] {
       a.resolved = resolve(a.files, conflict_of_a.keep, conflict_of_a.expected_shape);
-      of_a = select(job.names, a.placement());
+      of_a = select(job.names, a.placement(), a.files.masters());
       names.emplace(job.names, a.resolved, *of_a);
       for (const auto& [name, in_tree] : a.files.tree_names()) names->add_alias(name, in_tree);
       for (const auto& [name, in_tree] : b.files.tree_names()) names->add_alias(in_tree, name);

@@ -52,9 +52,10 @@ void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& na
   });
 }
 
-Selection select_weights(const NameChoice& names, const Placement& source) {
+Selection select_weights(const NameChoice& names, const Placement& source,
+                         const std::map<std::string, std::string>& masters) {
   try {
-    return select(names, source);
+    return select(names, source, masters);
   } catch (Error& error) {
     if (names.mapping && std::any_of(source.tensors().begin(), source.tensors().end(), may_be_quantised))
       error.advise("codes and scales go through no map of names: --dequantize bf16 makes weights of them first");

@@ -12,7 +12,8 @@ void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& na
                 Communicator& processes);
 
 /// As `select`. An error of a map of names says that codes and scales do not go through it.
-Selection select_weights(const NameChoice& names, const Placement& source);
+Selection select_weights(const NameChoice& names, const Placement& source,
+                         const std::map<std::string, std::string>& masters);
 
 /// Tells the user which quantised weights a job moves as they are. Throws layout if the target cuts one where its codes
 /// lose their scales, as far as names and shapes tell (`check_scale_cuts` looks at scales). Collective.

@@ -87,11 +87,14 @@ std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<st
 }
 
 std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts,
-                             Selection& selection) {
+                             const Placement& source, Selection& selection) {
   std::uint64_t count = 0;
-  for (Tensor& tensor : selection.tensors) {
+  for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
+    Tensor& tensor = selection.tensors[i];
     const std::optional<DType> wanted = expected.dtype(tensor.name);
-    if (!wanted || *wanted == tensor.dtype || !casts.empty()) continue;
+    if (!wanted || *wanted == tensor.dtype) continue;
+    const std::string& read = source.tensors()[selection.source_of[i]].name;
+    if (std::ranges::any_of(casts, [&](const CastRule& rule) { return rule.names.matches(read); })) continue;
     const auto from = number_format(tensor.dtype);
     const auto to = number_format(*wanted);
     if (!from || !to || !from->is_float || !to->is_float) continue;

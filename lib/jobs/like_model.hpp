@@ -30,6 +30,7 @@ std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<st
 
 /// Gives the tensors the dtypes that are expected, where both are floating-point and no rule of `casts` names the
 /// tensor. Returns a line for the user, or nothing.
-std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts, Selection& selection);
+std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts,
+                             const Placement& source, Selection& selection);
 
 }  // namespace ckpt

@@ -440,8 +440,14 @@ std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, Stores& sto
   if (!is_like) places.models.push_back(job.source.path);
   if (!is_like && !job.map && job.map.sizes.empty() && (places.target == nullptr || places.target->names.empty()))
     return nullptr;
-  if (job.names.takes_masters)
-    throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
+  agree(processes, [&] {
+    if (job.names.takes_masters)
+      throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
+    if (job.is_view)
+      throw Error(Kind::usage, "--virtual",
+                  {"given with a map of names", "one of the two: what is shown keeps the source's tensors",
+                   "write the data, without --virtual"});
+  });
   MapWish wish;
   wish.has_states = !is_like;
   if (job.expectation) {

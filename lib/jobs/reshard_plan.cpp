@@ -184,13 +184,17 @@ std::string kept_rules(const ReshardJob& job, const ReshardSides& sides, const s
   return text.size() > most_bytes ? std::string() : text;
 }
 
-/// Throws usage if nothing says how a source is cut on another mesh.
-void check_rules(const ReshardJob& job, const Checkpoint& checkpoint, const std::optional<Layout>& rules) {
+/// If nothing says how a source is cut on another mesh, each card has a copy of all: warns, or throws usage if the job
+/// is to cut.
+void check_rules(const ReshardJob& job, ReshardSides& sides, const std::optional<Layout>& rules) {
   if (job.target.layout || job.target.file_bytes || rules || job.target.cards == 1) return;
-  throw Error(Kind::usage, checkpoint.path().string(),
-              {"it does not say by which rules it was merged: another program wrote it, or ckpt-merge of a version "
-               "before 0.3.0",
-               "rules for another mesh", "give a layout of the output with --to"});
+  const std::string found =
+      "it does not say by which rules it was merged: another program wrote it, or ckpt-merge of a version before 0.3.0";
+  const char* const remedy = "give a layout of the output with --to";
+  if (job.target.must_cut)
+    throw Error(Kind::usage, sides.checkpoint.path().string(), {found, "rules for another mesh", remedy});
+  sides.source.warnings.push_back(sides.checkpoint.path().string() + ": " + found +
+                                  "; each card gets a copy of every parameter; " + remedy + " to cut them");
 }
 
 /// Warns that pieces of the ranks' files (rank_files) are written as plain tensors, each with its card's data.
@@ -321,14 +325,14 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
       if (has_choice && job.deltas.empty())
         for (std::string& warning : unused_patterns(job.names, checkpoint, names))
           sides.source.warnings.push_back(std::move(warning));
-      sides.selection = select_weights(job.names, sides.source.placement);
-      if (job.names.takes_masters)
-        take_masters(checkpoint.masters(), job.names, sides.source.placement, sides.selection);
+      sides.selection = select_weights(job.names, sides.source.placement, checkpoint.masters());
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
                                        left_out_tensors(job, checkpoint, sides.source.placement)))
         sides.source.warnings.push_back(std::move(warning));
       if (job.target.is_like_expected)
-        if (const std::string line = cast_as_expected(sides.expected, job.casts, sides.selection); !line.empty())
+        if (const std::string line =
+                cast_as_expected(sides.expected, job.casts, sides.source.placement, sides.selection);
+            !line.empty())
           sides.selection.notes.push_back(line);
       check_rounded_once(job, sides);
       found = deviations(true);
@@ -494,7 +498,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
   Layout layout;
   const Format* format = nullptr;
   agree(processes, [&] {
-    check_rules(job, sides.checkpoint, rules);
+    check_rules(job, sides, rules);
     if (is_merged) sides.merged_by = kept_rules(job, sides, rules);
     if (job.target.file_bytes) return;
     layout = without_left_out(job.names, sides.source, sides.selection,

@@ -208,6 +208,9 @@ class SourceStore {
   /// Returns the cache in which the chunks of all open files are decoded and kept; null for formats without chunks.
   virtual DecodedChunks* chunks() noexcept { return nullptr; }
 
+  /// Makes it decode chunks into this cache, which several stores may share. Call it before it opens a file.
+  virtual void decode_into(std::shared_ptr<DecodedChunks> /*chunks*/) noexcept {}
+
   /// Returns the files whose data others of this format show (Storage::views); null for formats whose files show none.
   virtual ViewedFiles* viewed() noexcept { return nullptr; }
 };

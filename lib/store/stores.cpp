@@ -12,6 +12,7 @@
 #include "store/mindspore/mindspore_store.hpp"
 #include "store/npz/npz_store.hpp"
 #include "store/number_rules.hpp"
+#include "store/orbax/orbax_store.hpp"
 #include "store/paddle/shard_file.hpp"
 #include "store/pdparams/dist_store.hpp"
 #include "store/pdparams/paddle_store.hpp"
@@ -50,6 +51,14 @@ const std::vector<Format>& formats() {
        .ending = ".npz",
        .other_endings = {".npy"},
        .make = small_values<npz_store>,
+       .is_written = false},
+      {.name = "orbax",
+       .about = "a directory as Orbax (JAX) writes it",
+       .ending = "manifest.ocdbt",
+       .other_endings = {"_METADATA"},
+       .make = small_values<orbax_store>,
+       .index_name = "manifest.ocdbt",
+       .is_directory = true,
        .is_written = false},
       {.name = "paddle", .ending = ".pdparams", .other_endings = {".pdopt"}, .make = small_values<paddle_store>},
       {.name = "dcp",
@@ -99,7 +108,8 @@ const Format* format_by_ending(const std::vector<Format>& formats, std::string_v
 
 class Stores::ByContent final : public SourceStore {
  public:
-  explicit ByContent(Stores& stores) : stores_(stores) {}
+  /// `chunks`: the cache of all stores.
+  ByContent(Stores& stores, std::shared_ptr<DecodedChunks> chunks) : stores_(stores), chunks_(std::move(chunks)) {}
 
   std::optional<FileStatus> look_at(const std::filesystem::path& path) override {
     for (const auto& store : stores_.stores_)
@@ -126,19 +136,16 @@ class Stores::ByContent final : public SourceStore {
     return stores_.named(catalog.schema->format).open(file, catalog);
   }
 
-  // One format alone has chunks, and files that show others.
-  DecodedChunks* chunks() noexcept override { return first_of(&SourceStore::chunks); }
-  ViewedFiles* viewed() noexcept override { return first_of(&SourceStore::viewed); }
+  DecodedChunks* chunks() noexcept override { return chunks_.get(); }
 
- private:
-  /// Returns the part that the first store with such a part hands out; null without one.
-  template <class Part>
-  Part* first_of(Part* (SourceStore::*part)() noexcept) noexcept {
+  /// One format alone has files that show others.
+  ViewedFiles* viewed() noexcept override {
     for (const auto& store : stores_.stores_)
-      if (Part* const found = (store.get()->*part)()) return found;
+      if (ViewedFiles* const found = store->viewed()) return found;
     return nullptr;
   }
 
+ private:
   /// Throws if the content is recognised as something else, whatever the name, and if neither content nor name is
   /// known.
   void check_likely(const std::filesystem::path& file) {
@@ -165,12 +172,17 @@ class Stores::ByContent final : public SourceStore {
   }
 
   Stores& stores_;
+  std::shared_ptr<DecodedChunks> chunks_;
   std::shared_ptr<PausedReads> paused_ = resting_readings();
 };
 
-Stores::Stores(std::vector<Format> formats, std::uint64_t value_bytes)
-    : formats_(std::move(formats)), reading_(std::make_unique<ByContent>(*this)) {
-  for (const Format& format : formats_) stores_.push_back(format.make(value_bytes));
+Stores::Stores(std::vector<Format> formats, std::uint64_t value_bytes) : formats_(std::move(formats)) {
+  const auto chunks = std::make_shared<DecodedChunks>();
+  reading_ = std::make_unique<ByContent>(*this, chunks);
+  for (const Format& format : formats_) {
+    stores_.push_back(format.make(value_bytes));
+    stores_.back()->decode_into(chunks);
+  }
 }
 
 Stores::~Stores() = default;

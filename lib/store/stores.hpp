@@ -28,7 +28,8 @@ struct Format {
   std::string_view shared_ending = {};
   /// What the names of its files begin with, if their endings differ.
   std::string_view beginning = {};
-  bool is_written = true;  ///< otherwise its files are only read (ReadOnlyStore)
+  bool is_directory = false;  ///< a file of it stands for all that lies in its directory
+  bool is_written = true;     ///< otherwise its files are only read (ReadOnlyStore)
 };
 
 /// All file formats. A new one is a folder beside this file, and a line in stores.cpp. The first format is written if

@@ -6,6 +6,18 @@ find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
 
+# Optional: without it, no chunk can be read that was compressed with Zstandard, as Orbax does.
+find_path(ZSTD_INCLUDE_DIR zstd.h)
+find_library(ZSTD_LIBRARY zstd)
+add_library(ckpt_zstd INTERFACE)
+if(ZSTD_INCLUDE_DIR AND ZSTD_LIBRARY)
+  set(ZSTD_FOUND TRUE)
+  target_include_directories(ckpt_zstd SYSTEM INTERFACE ${ZSTD_INCLUDE_DIR})
+  target_link_libraries(ckpt_zstd INTERFACE ${ZSTD_LIBRARY})
+else()
+  message(STATUS "Zstandard was not found: compressed checkpoints of Orbax cannot be read")
+endif()
+
 set(HDF5_PREFER_PARALLEL OFF)
 find_package(HDF5 REQUIRED COMPONENTS C)
 add_library(ckpt_hdf5 INTERFACE)

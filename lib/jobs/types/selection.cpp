@@ -124,9 +124,34 @@ std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& 
   return chosen;
 }
 
+/// Takes each chosen tensor from its source in `masters`.
+void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
+                  Selection& selection) {
+  const NameFilter name_filter(choice);
+  for (const auto& [name, of] : masters) {
+    const auto from = name_filter.is_kept(name) ? source.find(of) : std::nullopt;
+    if (!from) continue;
+    Tensor tensor = source.tensors()[*from];
+    tensor.name = name_filter.new_name(name);
+    const auto known = selection.find(tensor.name);
+    if (!known) {
+      selection.insert(std::move(tensor), *from);
+      continue;
+    }
+    if (const std::string& other = source.tensors()[selection.source_of[*known]].name; other != name)
+      throw Error(Kind::usage, "",
+                  {"'" + other + "' and '" + name + "' both become '" + tensor.name + "'",
+                   "one name for each parameter",
+                   "",
+                   {Advice::What::rename, ""}});
+    selection.tensors[*known] = std::move(tensor);
+    selection.source_of[*known] = *from;
+  }
+}
+
 }  // namespace
 
-Selection select(const NameChoice& choice, const Placement& source) {
+Selection select(const NameChoice& choice, const Placement& source, const std::map<std::string, std::string>& masters) {
   const NameFilter name_filter(choice);
   Selection selection;
   std::vector<TensorChoice> chosen = chosen_of(choice, name_filter, source, selection);
@@ -153,31 +178,8 @@ Selection select(const NameChoice& choice, const Placement& source) {
     selection.source_of.push_back(each.from);
     if (choice.mapping) selection.links.push_back(std::move(each.links));
   }
+  if (choice.takes_masters) take_masters(masters, choice, source, selection);
   return selection;
-}
-
-void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
-                  Selection& selection) {
-  const NameFilter name_filter(choice);
-  for (const auto& [name, of] : masters) {
-    const auto from = name_filter.is_kept(name) ? source.find(of) : std::nullopt;
-    if (!from) continue;
-    Tensor tensor = source.tensors()[*from];
-    tensor.name = name_filter.new_name(name);
-    const auto known = selection.find(tensor.name);
-    if (!known) {
-      selection.insert(std::move(tensor), *from);
-      continue;
-    }
-    if (const std::string& other = source.tensors()[selection.source_of[*known]].name; other != name)
-      throw Error(Kind::usage, "",
-                  {"'" + other + "' and '" + name + "' both become '" + tensor.name + "'",
-                   "one name for each parameter",
-                   "",
-                   {Advice::What::rename, ""}});
-    selection.tensors[*known] = std::move(tensor);
-    selection.source_of[*known] = *from;
-  }
 }
 
 Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why) {
@@ -186,6 +188,7 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
   Selection renamed;
   renamed.equal = selection.equal;
+  renamed.notes = selection.notes;
   for (const std::size_t at : order) {
     if (names[at].empty()) continue;
     if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])

@@ -87,13 +87,11 @@ void Selection::for_each_source(Visit visit) const {
   }
 }
 
-/// Throws usage if two parameters get one name, or nothing is left.
-Selection select(const NameChoice& choice, const Placement& source);
-
-/// Takes each chosen tensor from its source in `masters` (Checkpoint::masters), including tensors that the source does
-/// not have under their own names. Throws usage as `select`.
-void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
-                  Selection& selection);
+/// `masters` (Checkpoint::masters): from where a choice that takes master weights has each tensor, including tensors
+/// that the source does not have under their own names. Throws usage if two parameters get one name, or nothing is
+/// left.
+Selection select(const NameChoice& choice, const Placement& source,
+                 const std::map<std::string, std::string>& masters = {});
 
 /// A selection under other names, parallel to its own; a tensor with an empty name is left out. Throws usage, with the
 /// reason, if two get one name.
@@ -129,6 +127,7 @@ struct TargetChoice {
   bool names_files = false;                   ///< `layout` names its files: their ending says their format
   std::map<std::string, std::uint64_t> mesh;  ///< the source's rules on another mesh
   std::optional<std::uint64_t> cards;         ///< the source's rules on a mesh of one axis
+  bool must_cut = false;                      ///< with `mesh` or `cards`: a source without rules is refused
   std::optional<Uneven> uneven;               ///< with `mesh` or `cards`: how rules that do not say it cut
   std::optional<std::uint64_t> file_bytes;    ///< whole parameters, in files of at most this size (`model_files`)
   bool is_like_expected = false;  ///< with file_bytes: in the files of the expected model, with its other files

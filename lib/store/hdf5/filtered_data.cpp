@@ -6,8 +6,8 @@
 
 #include "base/buffer.hpp"
 #include "base/checked.hpp"
+#include "store/chunked_array.hpp"
 #include "store/hdf5/read_schema.hpp"
-#include "tensor/strided_copy.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -41,43 +41,6 @@ SpaceId whole_space(const Shape& shape) {
 void select(hid_t space, const Shape& start, const Shape& shape) {
   check(H5Sselect_hyperslab(space, H5S_SELECT_SET, numbers(start), nullptr, numbers(shape), nullptr),
         "selecting a part of it");
-}
-
-/// Calls visit(first element, part of the box) for each chunk that a box touches.
-template <class Visit>
-void for_each_chunk(const Box& box, const Shape& chunk, Visit&& visit) {
-  Shape place(box.rank());
-  for (std::size_t d = 0; d < box.rank(); ++d) place[d] = box.lo[d] / chunk[d] * chunk[d];
-  const Shape first = place;
-  for (;;) {
-    Box part = box;
-    for (std::size_t d = 0; d < box.rank(); ++d)
-      part.set(d, {std::max(box.lo[d], place[d]), box.hi[d] - place[d] > chunk[d] ? place[d] + chunk[d] : box.hi[d]});
-    visit(place, part);
-    std::size_t d = box.rank();
-    while (d-- > 0) {
-      if (box.hi[d] - place[d] > chunk[d]) {
-        place[d] += chunk[d];
-        break;
-      }
-      place[d] = first[d];
-    }
-    if (d == static_cast<std::size_t>(-1)) return;
-  }
-}
-
-/// Returns the index of a chunk in row-major order of the chunk grid.
-std::uint64_t chunk_number(const Shape& place, const Shape& chunk, const Shape& shape) {
-  std::uint64_t number = 0;
-  for (std::size_t d = 0; d < place.size(); ++d) number = number * ceil_div(shape[d], chunk[d]) + place[d] / chunk[d];
-  return number;
-}
-
-/// Returns the offset of an element relative to `origin`.
-std::uint64_t offset_of(const Shape& index, const Shape& origin, const Shape& strides) {
-  std::uint64_t offset = 0;
-  for (std::size_t d = 0; d < index.size(); ++d) offset += (index[d] - origin[d]) * strides[d];
-  return offset;
 }
 
 void repeat(std::span<const std::byte> value, std::span<std::byte> out) {
@@ -127,31 +90,10 @@ void FilteredData::read(std::size_t index, Interval elements, std::span<std::byt
   if (schema_->datasets[index].chunk_bytes == 0) return read_in_place(index, elements, out);
   const auto form = form_of(index);
   const StoredArray& array = (*schema_->arrays)[index];
-  std::byte* next = out.data();
-  for_each_box(array.shape, elements, [&](const Box& box) {
-    read_box(index, *form, box, next);
-    next += numel(box.shape()) * array.dtype.size;
-  });
-}
-
-void FilteredData::read_box(std::size_t index, const ChunkForm& form, const Box& box, std::byte* out) {
-  const StoredArray& array = (*schema_->arrays)[index];
-  const Dataset& dataset = schema_->datasets[index];
-  const std::uint64_t element = array.dtype.size;
-  const Shape box_strides = row_major_strides(box.shape());
-  const Shape chunk_strides = row_major_strides(form.shape);
-  for_each_chunk(box, form.shape, [&](const Shape& place, const Box& part) {
-    const DecodedChunks::Key key{status_.device, status_.inode, status_.modified_ns, index,
-                                 chunk_number(place, form.shape, array.shape)};
-    chunks_->with(
-        key, {form.bytes, dataset.decoding_bytes},
-        [&](std::span<std::byte> chunk) { decode(index, form, place, chunk); },
-        [&](std::span<const std::byte> chunk) {
-          run(strided_copy(part.shape(), chunk_strides, box_strides, element),
-              chunk.data() + offset_of(part.lo, place, chunk_strides) * element,
-              out + offset_of(part.lo, box.lo, box_strides) * element);
-        });
-  });
+  read_chunked(*chunks_, {status_.device, status_.inode, status_.modified_ns, index, 0},
+               {form->bytes, schema_->datasets[index].decoding_bytes},
+               {Shape(array.shape), form->shape, row_major_strides(form->shape), array.dtype.size}, elements,
+               out.data(), [&](const Shape& place, std::span<std::byte> chunk) { decode(index, *form, place, chunk); });
 }
 
 void FilteredData::decode(std::size_t index, const ChunkForm& form, const Shape& place, std::span<std::byte> out) {

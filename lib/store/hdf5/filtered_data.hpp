@@ -35,7 +35,6 @@ class FilteredData {
   const Open& opened(const Lock& lock, std::size_t index);
   std::shared_ptr<const ChunkForm> form_of(std::size_t index);
   void read_in_place(std::size_t index, Interval elements, std::span<std::byte> out);
-  void read_box(std::size_t index, const ChunkForm& form, const Box& box, std::byte* out);
   void decode(std::size_t index, const ChunkForm& form, const Shape& place, std::span<std::byte> out);
   void check_whole() const;
 

@@ -1,6 +1,6 @@
 #include "store/tensorflow/snappy.hpp"
 
-#include "store/tensorflow/cursor.hpp"
+#include "store/cursor.hpp"
 
 namespace ckpt::tensorflow {
 

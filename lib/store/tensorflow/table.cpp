@@ -7,7 +7,7 @@
 #include "base/protobuf.hpp"
 #include "io/crc.hpp"
 #include "io/crc32c.hpp"
-#include "store/tensorflow/cursor.hpp"
+#include "store/cursor.hpp"
 #include "store/tensorflow/snappy.hpp"
 
 namespace ckpt::tensorflow {

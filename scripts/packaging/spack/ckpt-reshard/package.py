@@ -24,6 +24,7 @@ class CkptReshard(CMakePackage, CudaPackage):
     depends_on("nlohmann-json@3.11:", type="build")
     depends_on("fmt@9:")
     depends_on("zlib-api")
+    depends_on("zstd")
     depends_on("hdf5@1.10:1.14~mpi")
     depends_on("cuda@12.4:", when="+cuda")
     depends_on("nccl@2.18:", when="+cuda")

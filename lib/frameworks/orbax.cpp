@@ -1,0 +1,160 @@
+#include "frameworks/orbax.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/shell_word.hpp"
+#include "base/text.hpp"
+#include "frameworks/piece_files.hpp"
+#include "io/small_text.hpp"
+#include "store/orbax/item.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* step_metadata = "_CHECKPOINT_METADATA";
+constexpr std::string_view unfinished_name = ".orbax-checkpoint-tmp";
+constexpr std::string_view process_beginning = "ocdbt.process_";
+constexpr std::uint64_t most_metadata_bytes = 64ULL << 20;
+
+bool is_file(const fs::path& path) {
+  std::error_code none;
+  return fs::is_regular_file(path, none);
+}
+
+bool is_named_unfinished(const fs::path& directory) {
+  return directory.filename().string().find(unfinished_name) != std::string::npos;
+}
+
+/// The directories in one, in natural order.
+std::vector<fs::path> folders_in(const fs::path& directory) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  std::error_code none;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    if (it->is_directory(none)) folders.push_back(it->path());
+  std::sort(folders.begin(), folders.end(), [](const fs::path& a, const fs::path& b) {
+    return natural_less(a.filename().native(), b.filename().native());
+  });
+  return folders;
+}
+
+bool has_databases_of_processes(const fs::path& directory) {
+  const auto folders = folders_in(directory);
+  return std::any_of(folders.begin(), folders.end(), [](const fs::path& folder) {
+    return folder.filename().string().starts_with(process_beginning) && is_file(folder / orbax::ocdbt_manifest);
+  });
+}
+
+bool is_item(const fs::path& directory) {
+  return is_file(directory / orbax::item_metadata) || is_file(directory / orbax::ocdbt_manifest) ||
+         has_databases_of_processes(directory);
+}
+
+std::vector<fs::path> items_in(const fs::path& step) {
+  std::vector<fs::path> items = folders_in(step);
+  std::erase_if(items, [](const fs::path& each) { return !is_item(each); });
+  return items;
+}
+
+/// Orbax says when a step was finished, in all its versions.
+bool is_unfinished(const fs::path& directory) {
+  if (is_named_unfinished(directory)) return true;
+  const fs::path file = directory / step_metadata;
+  if (!is_file(file)) return false;
+  const auto json = parse_json(small_text(file, most_metadata_bytes, "metadata of Orbax"), file.string(),
+                               {Kind::input, "metadata of Orbax", "take another step"});
+  const auto time = json.is_object() ? json.find("commit_timestamp_nsecs") : json.end();
+  return !json.is_object() || time == json.end() || time->is_null();
+}
+
+/// "12" and "checkpoint_12" are steps; "default" and "state" are items.
+bool is_named_as_step(const fs::path& directory) {
+  const std::string name = directory.filename().string();
+  return !name.empty() && name.back() >= '0' && name.back() <= '9' && !name.starts_with(process_beginning);
+}
+
+bool is_step(const fs::path& directory) {
+  if (is_item(directory) || is_file(directory / step_metadata)) return true;
+  const std::vector<fs::path> items = items_in(directory);
+  return std::any_of(items.begin(), items.end(), [](const fs::path& item) { return !is_named_as_step(item); });
+}
+
+std::vector<fs::path> steps_in(const fs::path& directory) {
+  std::vector<fs::path> steps = folders_in(directory);
+  std::erase_if(steps, [](const fs::path& each) { return !is_named_as_step(each) || !is_step(each); });
+  return steps;
+}
+
+std::vector<std::string> names_of(const std::vector<fs::path>& paths) {
+  std::vector<std::string> names;
+  for (const fs::path& path : paths) names.push_back(path.filename().string());
+  return names;
+}
+
+[[noreturn]] void refuse_unfinished(const fs::path& directory) {
+  throw Error(Kind::input, directory.string(),
+              {"a checkpoint of Orbax that was not finished", "one that was", "take another step"});
+}
+
+/// The newest finished step of a directory of steps.
+fs::path newest_step(const fs::path& directory) {
+  std::vector<fs::path> steps = steps_in(directory);
+  const auto finished = std::stable_partition(steps.begin(), steps.end(), is_unfinished);
+  const std::vector<fs::path> unfinished(steps.begin(), finished);
+  if (!unfinished.empty())
+    log::warn("{}: not finished, and left out: {}", directory.string(), join(names_of(unfinished)));
+  if (finished == steps.end()) refuse_unfinished(directory);
+  if (steps.end() - finished > 1)
+    log::info("{}: step {} is taken, the newest of {}", directory.string(), steps.back().filename().string(),
+              steps.end() - finished);
+  return steps.back();
+}
+
+fs::path only_item(const fs::path& step) {
+  if (is_unfinished(step)) refuse_unfinished(step);
+  if (is_item(step)) return step;
+  const std::vector<fs::path> items = items_in(step);
+  if (items.size() == 1) return items.front();
+  if (items.empty())
+    throw Error(Kind::input, step.string(),
+                {"a step of Orbax without arrays", "an item with a " + std::string(orbax::item_metadata),
+                 "was it copied completely? Copy it again"});
+  throw Error(Kind::input, step.string(),
+              {"it holds " + std::to_string(items.size()) + " items of Orbax: " + join(names_of(items)),
+               "one that is meant", "give " + shell_word(items.front().string())});
+}
+
+}  // namespace
+
+bool is_orbax(const fs::path& directory) {
+  if (is_step(directory) || !steps_in(directory).empty()) return true;
+  return is_named_unfinished(directory);
+}
+
+DirectoryDescription describe_orbax(const fs::path& directory, SourceStore& store) {
+  const fs::path item =
+      only_item(is_step(directory) || is_named_unfinished(directory) ? directory : newest_step(directory));
+  if (fs::path above = item.parent_path(); item == directory && is_unfinished(above)) refuse_unfinished(above);
+  const bool is_database = is_file(item / orbax::ocdbt_manifest);
+  if (!is_database && has_databases_of_processes(item))
+    throw Error(
+        Kind::input, item.string(),
+        {"the processes' databases were not merged: there is no " + std::string(orbax::ocdbt_manifest),
+         "a finished checkpoint of Orbax", "take another step: Orbax merges them when all processes have saved"});
+  const fs::path file = item / (is_database ? orbax::ocdbt_manifest : orbax::item_metadata);
+  return described_whole({file.lexically_relative(directory).string()}, {store.catalog(file)}, file.string(),
+                         "what " + item.string() + " says of itself");
+}
+
+}  // namespace ckpt

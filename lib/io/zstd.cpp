@@ -1,0 +1,82 @@
+#include "io/zstd.hpp"
+
+#ifdef CKPT_ZSTD
+#include <zstd.h>
+#endif
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/handle.hpp"
+
+namespace ckpt {
+
+#ifdef CKPT_ZSTD
+
+namespace {
+
+[[noreturn]] void refuse_frames(const std::string& found) {
+  throw Error(Kind::input, "", {found, "those that were written", "is the file damaged?"});
+}
+
+struct StreamTraits {
+  using type = ZSTD_DStream*;
+  static type none() noexcept { return nullptr; }
+  static void release(type stream) noexcept { ZSTD_freeDStream(stream); }
+};
+
+}  // namespace
+
+void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out) {
+  thread_local const Handle<StreamTraits> stream(ZSTD_createDStream());  // 100 KB, which small chunks can share
+  if (!stream) throw Error(Kind::io, "zstd has no memory");
+  const std::size_t bytes = ZSTD_decompressDCtx(stream.get(), out.data(), out.size(), packed.data(), packed.size());
+  if (ZSTD_isError(bytes) != 0)
+    refuse_frames("bytes that zstd does not unpack into " + std::to_string(out.size()) + ": " +
+                  ZSTD_getErrorName(bytes));
+  if (bytes != out.size())
+    refuse_frames("bytes that zstd unpacks into " + std::to_string(bytes) + ", not " + std::to_string(out.size()));
+}
+
+std::string unpacked_zstd(std::string_view packed, std::uint64_t most) {
+  const Handle<StreamTraits> stream(ZSTD_createDStream());
+  if (!stream) throw Error(Kind::io, "zstd has no memory");
+  std::string all;
+  ZSTD_inBuffer in{packed.data(), packed.size(), 0};
+  for (std::size_t more = 1; more != 0 || in.pos < in.size;) {
+    const std::size_t before = all.size();
+    const std::size_t consumed = in.pos;
+    all.resize(before + std::min<std::uint64_t>(std::max(before, ZSTD_DStreamOutSize()), most + 1 - before));
+    ZSTD_outBuffer out{all.data() + before, all.size() - before, 0};
+    more = ZSTD_decompressStream(stream.get(), &out, &in);
+    if (ZSTD_isError(more) != 0)
+      refuse_frames(std::string("bytes that zstd does not unpack: ") + ZSTD_getErrorName(more));
+    all.resize(before + out.pos);
+    if (all.size() > most) refuse_frames("bytes that zstd unpacks into more than " + std::to_string(most));
+    if (out.pos == 0 && in.pos == consumed) refuse_frames("bytes of zstd that end too early");
+  }
+  return all;
+}
+
+#else
+
+namespace {
+
+[[noreturn]] void refuse_zstd() {
+  throw Error(Kind::input, "",
+              {"is compressed with zstd, which this build lacks", "", "build with libzstd (Debian: libzstd-dev)"});
+}
+
+}  // namespace
+
+void unpack_zstd(std::span<const std::byte> /*packed*/, std::span<std::byte> /*out*/) {
+  refuse_zstd();
+}
+
+std::string unpacked_zstd(std::string_view /*packed*/, std::uint64_t /*most*/) {
+  refuse_zstd();
+}
+
+#endif
+
+}  // namespace ckpt

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// Zstandard (RFC 8878). In a build without libzstd, both functions throw an input error that says so.
+namespace ckpt {
+
+/// Unpacks frames that hold exactly out.size() bytes. Throws input if they are damaged, or hold more or less.
+void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out);
+
+/// Unpacks frames that need not say how much they hold. Throws input if they are damaged, or hold more than `most`
+/// bytes.
+std::string unpacked_zstd(std::string_view packed, std::uint64_t most);
+
+}  // namespace ckpt

@@ -1,0 +1,40 @@
+#include "store/chunked_array.hpp"
+
+#include "base/checked.hpp"
+#include "tensor/strided_copy.hpp"
+
+namespace ckpt {
+
+std::uint64_t chunk_number(const ChunkedArray& array, const Shape& place) {
+  std::uint64_t number = 0;
+  for (std::size_t d = 0; d < place.size(); ++d)
+    number = number * ceil_div(array.shape[d], array.chunk[d]) + place[d] / array.chunk[d];
+  return number;
+}
+
+std::uint64_t offset_of(const Shape& index, const Shape& origin, const Shape& strides) {
+  std::uint64_t offset = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) offset += (index[d] - origin[d]) * strides[d];
+  return offset;
+}
+
+void read_chunked(DecodedChunks& chunks, DecodedChunks::Key key, const DecodedChunks::Size& size,
+                  const ChunkedArray& array, Interval elements, std::byte* out,
+                  const std::function<void(const Shape& place, std::span<std::byte> chunk)>& decode) {
+  for_each_box(array.shape, elements, [&](const Box& box) {
+    const Shape box_strides = row_major_strides(box.shape());
+    for_each_chunk(box, array.chunk, [&](const Shape& place, const Box& part) {
+      key.chunk = chunk_number(array, place);
+      chunks.with(
+          key, size, [&](std::span<std::byte> chunk) { decode(place, chunk); },
+          [&](std::span<const std::byte> chunk) {
+            run(strided_copy(part.shape(), array.strides, box_strides, array.element),
+                chunk.data() + offset_of(part.lo, place, array.strides) * array.element,
+                out + offset_of(part.lo, box.lo, box_strides) * array.element);
+          });
+    });
+    out += numel(box.shape()) * array.element;
+  });
+}
+
+}  // namespace ckpt

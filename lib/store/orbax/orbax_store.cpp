@@ -1,0 +1,167 @@
+#include "store/orbax/orbax_store.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "base/lru.hpp"
+#include "store/guarded_reading.hpp"
+#include "store/number_words.hpp"
+#include "store/offset_file.hpp"
+#include "store/orbax/chunk_reader.hpp"
+#include "store/orbax/item.hpp"
+#include "store/read_only_store.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+using orbax::Item;
+using orbax::ItemArray;
+
+constexpr const char* orbax_name = "orbax";
+/// Items that are kept after their catalog was read, to be opened.
+constexpr std::size_t most_items = 4;
+/// What a child may take to read what describes an item: an entry of 60 bytes becomes some 300.
+constexpr std::uint64_t index_memory_bytes = 8ULL << 30;
+constexpr std::uint64_t index_processor_s = 120;
+
+fs::path directory_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+/// Whether a file stands for an item: the manifest of a database, or the description of a tree.
+bool is_item(const fs::path& path) {
+  const bool is_tree = path.filename() == orbax::item_metadata;
+  if (!is_tree && path.filename() != orbax::ocdbt_manifest) return false;
+  const PosixFile file = PosixFile::open_for_reading(path);
+  const std::string begin = file.text(0, std::min<std::uint64_t>(file.status().bytes, 4));
+  return is_tree ? begin.starts_with("{") : orbax::begins_as_ocdbt(begin);
+}
+
+std::string item_in_child(std::string_view directory, int /*fd*/) {
+  return wire::packed(orbax::read_item(fs::path(directory)));
+}
+
+Item guarded_item(const fs::path& directory) {
+  IsolationLimits limits;
+  limits.memory_bytes += index_memory_bytes;
+  limits.processor_s += index_processor_s;
+  if (const auto said = isolated({item_in_child, directory.string(), -1, orbax_name, limits}))
+    return wire::unpacked<Item>(*said, "metadata from a child process");
+  warn_of_unguarded_reading();
+  return orbax::read_item(directory);
+}
+
+/// An array as a catalog lists it.
+struct Listed {
+  StoredArray array;
+  Dataset dataset = {};
+};
+
+Listed listed(const ItemArray& array) {
+  if (array.refusal) return {unreadable(array.name, *array.refusal)};
+  const orbax::ZarrArray& form = array.form;
+  Listed entry{{array.name, form.dtype, form.shape, std::nullopt, false, {}}};
+  if (!form.mark.empty()) entry.dataset.attributes.push_back({dtype_attribute, text_value(form.mark)});
+  if (!array.random_key.empty()) entry.dataset.attributes.push_back({"random_key_impl", text_value(array.random_key)});
+  if (numel(form.shape) == 0) return entry;
+  const DecodedChunks::Size size = orbax::decoding_size(array);
+  entry.dataset.storage = Storage::filtered;
+  entry.dataset.chunk_bytes = size.bytes;
+  entry.dataset.decoding_bytes = size.decoding;
+  return entry;
+}
+
+std::shared_ptr<const Schema> schema_of(const Item& item) {
+  auto schema = std::make_shared<Schema>();
+  schema->format = orbax_name;
+  for (const auto& [name, text] : item.texts) schema->attributes.push_back({name, text_value(text)});
+  std::vector<StoredArray> arrays;
+  for (const ItemArray& array : item.arrays) {
+    Listed entry = listed(array);
+    arrays.push_back(std::move(entry.array));
+    schema->datasets.push_back(std::move(entry.dataset));
+  }
+  schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
+  return schema;
+}
+
+class OrbaxSource final : public OffsetFile {
+ public:
+  OrbaxSource(const fs::path& path, const FileCatalog& catalog, std::shared_ptr<const Item> item,
+              std::shared_ptr<DecodedChunks> chunks)
+      : OffsetFile(path, catalog), item_(std::move(item)) {
+    const PosixFile::Status status = file().status();
+    reader_.emplace(directory_of(path), item_, std::move(chunks),
+                    DecodedChunks::Key{status.device, status.inode, status.modified_ns, 0, 0});
+  }
+
+ private:
+  void read_by_format(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    const StoredArray& array = (*schema()->arrays)[dataset];
+    const std::size_t found = item_->find(array.name.str());
+    if (found == item_->arrays.size() || item_->arrays[found].form.dtype != array.dtype ||
+        item_->arrays[found].form.shape != Shape(array.shape))
+      throw Error(Kind::input, "",
+                  {"is another one now", "what was catalogued", "is the checkpoint still being written?"});
+    const std::uint64_t element = array.dtype.size;
+    if (offset % element != 0 || out.size() % element != 0)
+      throw Error(Kind::input, "", {"read of a part of an element", "", ""});
+    const Dataset& size = schema()->datasets[dataset];
+    reader_->read(found, {size.chunk_bytes, size.decoding_bytes}, {offset / element, (offset + out.size()) / element},
+                  out.data());
+  }
+
+  std::shared_ptr<const Item> item_;
+  std::optional<orbax::ChunkReader> reader_;
+};
+
+class OrbaxStore final : public ReadOnlyStore {
+ public:
+  std::string_view name() const noexcept override { return orbax_name; }
+
+  bool recognises(const fs::path& path) override { return is_item(path); }
+
+  FileCatalog catalog(const fs::path& path) override {
+    const PosixFile file = PosixFile::open_for_reading(path);
+    if (!is_item(path)) throw misses_file(path, "is no checkpoint of Orbax");
+    const PosixFile::Status status = file.status();
+    return {schema_of(*item(path, {status.bytes, status.modified_ns})), status.bytes, status.modified_ns};
+  }
+
+  std::unique_ptr<SourceFile> open(const fs::path& path, const FileCatalog& catalog) override {
+    return std::make_unique<OrbaxSource>(path, catalog, item(path, {catalog.bytes, catalog.modified_ns}), chunks_);
+  }
+
+  DecodedChunks* chunks() noexcept override { return chunks_.get(); }
+  void decode_into(std::shared_ptr<DecodedChunks> chunks) noexcept override { chunks_ = std::move(chunks); }
+
+ private:
+  struct Version {
+    std::string path;
+    std::uint64_t bytes;
+    std::int64_t modified_ns;
+    friend bool operator==(const Version&, const Version&) = default;
+  };
+
+  std::shared_ptr<const Item> item(const fs::path& path, const FileCatalog::Version& version) {
+    const Version key{path.string(), version.bytes, version.modified_ns};
+    const std::lock_guard lock(mutex_);
+    if (const auto* known = items_.find(key)) return *known;
+    return items_.insert(key, std::make_shared<const Item>(guarded_item(directory_of(path))));
+  }
+
+  std::shared_ptr<DecodedChunks> chunks_ = std::make_shared<DecodedChunks>();
+  std::mutex mutex_;
+  Lru<Version, std::shared_ptr<const Item>> items_{most_items};
+};
+
+}  // namespace
+
+std::unique_ptr<Store> orbax_store() {
+  return std::make_unique<OrbaxStore>();
+}
+
+}  // namespace ckpt
