@@ -307,6 +307,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.spared_files = files_read(options);
   job.names = names_from(options);
   job.map = parse_map(options.names, options.sizes);
+  job.map.allows_arithmetic = options.allow_arithmetic;
   job.first_copies = parse_globs("--first", options.first);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
   job.dequantised = dequantised_from(options);
@@ -317,6 +318,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
         !job.casts.empty() || job.target.is_like_expected || job.dequantised.has_value();
     job.expectation->dequantised = job.dequantised;
   }
+  job.unlike = parse_globs("--unlike", options.unlike);
   job.replicas = replicas_from(options);
   job.mixes_steps = job.replicas == ReplicaCheck::trust;
   job.is_view = options.view;
@@ -347,6 +349,7 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
   job.b.path = options.output;
   job.names = names_from(options);
   job.map = parse_map(options.names, options.sizes);
+  job.map.allows_arithmetic = options.allow_arithmetic;
   job.first_copies = parse_globs("--first", options.first);
   job.dequantised = dequantised_from(options);
   job.expectation = parse_expectation(options.expectation);

@@ -63,6 +63,10 @@ void declare_names(CommandLine& line, Verb verb, Options& to) {
           (verb == Verb::verify ? "A, B" : "SRC, or in the directory that --expect names"));
   line.repeated("--size", to.sizes, "NAME=N",
                 "with --names: a size of the map, or a field of config.json, for example --size g=8");
+  line.flag(
+      "--allow-arithmetic", to.allow_arithmetic,
+      "a map may recompute elements (\"times\", \"plus\"): in f32, each result rounded, so that the way back need not "
+      "give the same bits; without it such a map is refused");
 }
 
 void declare_parameters(CommandLine& line, Verb verb, Options& to) {
@@ -145,7 +149,13 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
                "a directory like that of a Hugging Face model: SRC's tensors under its names, by the map of names that "
                "its config.json asks for (--names says another), in its dtypes and its files, with copies of "
                "config.json, tokenizer and whatever else is no weight. Names, shapes and dtypes must be its, as with "
-               "--expect. An optimizer's state is left out");
+               "--expect. An optimizer's state is left out. Samples of its weights show whether elements are in their "
+               "places: they correlate with those of an earlier step or the base model");
+  if (verb == Verb::merge)
+    line.repeated(
+        "--unlike", to.unlike, "GLOB",
+        "with --like: parameters whose elements need not be like HF_DIR's, as training began them anew; may be "
+        "repeated");
   line.flag("--virtual", to.view,
             "HDF5 alone: write files that only show SRC's data (virtual datasets, by relative paths), at once and "
             "whatever its size; no data is read, so that copies are compared only where --replicas says so. SRC must "
@@ -364,6 +374,7 @@ void check(const Program& program, const CommandLine& line, const Options& optio
   else
     check_output(line, options);
   if (!options.like.empty()) check_like(options);
+  if (!options.unlike.empty() && options.like.empty()) contradiction("--unlike without --like", "--like HF_DIR too");
   if (!options.dequantize.empty()) check_dequantize(options);
   if (options.source_layout == "-" && options.target_layout == "-")
     contradiction("two layouts are to come from standard input", "at most one -");

@@ -33,6 +33,7 @@ struct Options {
   std::vector<std::string> first;
   std::string names;               ///< --names, with its #SIDE
   std::vector<std::string> sizes;  ///< --size
+  bool allow_arithmetic = false;
   bool master_weights = false;
   std::vector<std::string> cast;
   std::string dequantize;
@@ -54,6 +55,7 @@ struct Options {
   std::string leaves;
   std::string shard_size;
   std::string like;
+  std::vector<std::string> unlike;
   bool view = false;  ///< --virtual
   bool crc = false;
   std::string digits;

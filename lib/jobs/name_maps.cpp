@@ -188,6 +188,7 @@ std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const M
   });
   texts.maps = value_of(0, texts.maps, processes);
   texts.config = value_of(0, texts.config, processes);
+  wish.allows_arithmetic = choice.allows_arithmetic;
   std::shared_ptr<const NameMapping> mapping;
   agree(processes, [&] {
     const ModelConfig config =

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "checkpoint/content_sums.hpp"
 #include "diagnosis/check_source.hpp"
+#include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/name_maps.hpp"
@@ -214,7 +215,7 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
   if (plan.views) place.fingerprints = FingerprintPlace::views;
   place.views = plan.views ? &*plan.views : nullptr;
   place.tables = manifest_tables(sides.tables, {}, job.is_verified());
-  place.merged_by = sides.merged_by;
+  place.history = sides.history;
   return place;
 }
 
@@ -236,6 +237,27 @@ void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
                    });
 }
 
+/// Elements in wrong places fit every shape: what is made is held against the weights of the model that it is to be
+/// like.
+void check_places_of_elements(Run& run, const ReshardSides& sides, Plan& plan) {
+  const Reference* const model = sides.expected.reference();
+  if (!run.job.target.is_like_expected || !model->has_data()) return;
+  const Reference::Part& part = model->parts().front();
+  check_likeness({.planner = plan.moves.planner,
+                  .readers = plan.moves.readers,
+                  .reader = *plan.reader,
+                  .names = run.job.names,
+                  .other = part.checkpoint,
+                  .of_other = part.placement,
+                  .store = run.stores.reading(),
+                  .other_name = model->origin(),
+                  .memory = plan.spare_memory(),
+                  .most_open = run.open_files,
+                  .threads = run.threads},
+                 run.job.unlike, run.processes);
+  run.time("likeness");
+}
+
 /// The files that are being written. It refers to sides and plan.
 struct NewFiles {
   NewFiles(Run& run, const ReshardSides& sides, Plan& plan)
@@ -254,6 +276,7 @@ struct NewFiles {
     run.counters.phase = Phase::replicas;
     check_copies(run, sides, plan);
     run.time("replicas");
+    check_places_of_elements(run, sides, plan);
 
     check_room(run, sides, plan);
     is_resumed = run.output.begin([&] {

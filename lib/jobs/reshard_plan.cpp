@@ -293,6 +293,11 @@ void check_rounded_once(const ReshardJob& job, const ReshardSides& sides) {
   for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
     const Tensor& read = sides.source.placement.tensors()[sides.selection.source_of[i]];
     const DType& written = sides.selection.tensors[i].dtype;
+    const TensorLinks* const links = sides.selection.links_of(i);
+    if (links != nullptr && links->scaling() && read.dtype.size < sizeof(float) && weights.contains(read.name))
+      throw Error(Kind::usage, "parameter '" + read.name.str() + "'",
+                  {"--dequantize rounds it to " + read.dtype.name.str() + ", and then the map recomputes it",
+                   "one rounding", "write --dequantize f32 and --cast " + written.name.str()});
     if (written.size >= sizeof(float) || written == read.dtype || !weights.contains(read.name)) continue;
     throw Error(Kind::usage, "parameter '" + read.name.str() + "'",
                 {"--dequantize rounds it to " + read.dtype.name.str() + ", and then it is to be " + written.name.str(),
@@ -326,6 +331,7 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
         for (std::string& warning : unused_patterns(job.names, checkpoint, names))
           sides.source.warnings.push_back(std::move(warning));
       sides.selection = select_weights(job.names, sides.source.placement, checkpoint.masters());
+      sides.history.names = sides.selection.map;
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
                                        left_out_tensors(job, checkpoint, sides.source.placement)))
         sides.source.warnings.push_back(std::move(warning));
@@ -499,7 +505,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
   const Format* format = nullptr;
   agree(processes, [&] {
     check_rules(job, sides, rules);
-    if (is_merged) sides.merged_by = kept_rules(job, sides, rules);
+    if (is_merged) sides.history.merged_by = kept_rules(job, sides, rules);
     if (job.target.file_bytes) return;
     layout = without_left_out(job.names, sides.source, sides.selection,
                               target_layout(job.target, rules ? *rules : sides.checkpoint.layout_elsewhere()));

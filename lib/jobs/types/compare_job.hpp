@@ -65,6 +65,7 @@ struct CompareReport {
   std::uint64_t parameters = 0;             ///< compared ones: both have them, in one shape
   std::uint64_t bytes = 0;                  ///< of their logical tensors in A
   std::vector<Difference> differences;      ///< by name, in natural order
+  std::string likeness = {};                ///< where a map's tensors differ: what samples say of it
   std::optional<PrefixChange> prefix = {};  ///< in most names that only A has, or only B
   Deviations a_deviations = {};             ///< of A's chosen parameters from the reference, under B's names
   Deviations b_deviations = {};

@@ -40,6 +40,7 @@ struct ReshardJob {
   std::optional<DType> dequantised;        ///< quantised weights are written as numbers of this type
   std::vector<KeepRule> keeps;             ///< which rows of tables are taken; empty: all
   std::optional<Expectation> expectation;  ///< about what would be written
+  std::vector<Pattern> unlike = {};        ///< with target.is_like_expected: parameters that check_likeness excuses
   ReplicaCheck replicas = ReplicaCheck::sample;
   bool mixes_steps = false;  ///< the source's files may be from several steps (check_same_step)
   Verify verify = Verify::written;

@@ -102,25 +102,29 @@ struct TensorChoice {
   InternedText before;  ///< its name before `rename`
 };
 
+MapSource taken(const NameChoice& choice, const NameFilter& name_filter, const Placement& source) {
+  MapSource taken{{}, choice.only.empty() && choice.drop.empty()};
+  for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter)
+    if (const Tensor& tensor = source.tensors()[parameter]; name_filter.is_kept(tensor.name))
+      taken.tensors.emplace_back(tensor, parameter);
+  return taken;
+}
+
 std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& name_filter, const Placement& source,
                                     Selection& selection) {
-  MapSource kept{{}, choice.only.empty() && choice.drop.empty()};
+  const MapSource kept = taken(choice, name_filter, source);
   std::vector<TensorChoice> chosen;
-  chosen.reserve(source.tensors().size());
-  for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
-    const Tensor& tensor = source.tensors()[parameter];
-    if (!name_filter.is_kept(tensor.name)) continue;
-    if (choice.mapping)
-      kept.tensors.emplace_back(tensor, parameter);
-    else
-      chosen.push_back({tensor, parameter, {}, tensor.name});
+  chosen.reserve(kept.tensors.size());
+  if (!choice.mapping) {
+    for (const auto& [tensor, parameter] : kept.tensors) chosen.push_back({tensor, parameter, {}, tensor.name});
+    return chosen;
   }
-  if (!choice.mapping) return chosen;
   MappedTensors mapped = choice.mapping->convert(kept);
   for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
     chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name});
   selection.equal = std::move(mapped.equal);
   selection.notes = notes_of(mapped);
+  selection.map = std::move(mapped.by);
   return chosen;
 }
 
@@ -150,6 +154,10 @@ void take_masters(const std::map<std::string, std::string>& masters, const NameC
 }
 
 }  // namespace
+
+MapSource taken_by_map(const NameChoice& choice, const Placement& source) {
+  return taken(choice, NameFilter(choice), source);
+}
 
 Selection select(const NameChoice& choice, const Placement& source, const std::map<std::string, std::string>& masters) {
   const NameFilter name_filter(choice);
@@ -189,6 +197,7 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
   Selection renamed;
   renamed.equal = selection.equal;
   renamed.notes = selection.notes;
+  renamed.map = selection.map;
   for (const std::size_t at : order) {
     if (names[at].empty()) continue;
     if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])

@@ -19,6 +19,7 @@
 namespace ckpt {
 
 class NameMapping;
+struct MapSource;
 
 /// Which parameters a job takes, and under which names.
 struct NameChoice {
@@ -68,6 +69,7 @@ struct Selection {
   Planner::Links links = {};           ///< parallel to tensors, or empty: the elements are those of `source_of`
   std::vector<std::pair<ParameterId, ParameterId>> equal = {};  ///< the source's parameters that must be equal
   std::vector<std::string> notes = {};                          ///< what a map of names leaves out
+  std::string map = {};  ///< the map of names that made it, as JSON (NameMapping::convert)
 
   const TensorLinks* links_of(std::size_t tensor) const { return links.empty() ? nullptr : links[tensor].get(); }
   /// Calls visit(parameter) for all of the source's parameters that are taken; for some several times.
@@ -92,6 +94,9 @@ void Selection::for_each_source(Visit visit) const {
 /// left.
 Selection select(const NameChoice& choice, const Placement& source,
                  const std::map<std::string, std::string>& masters = {});
+
+/// The source's parameters that a choice takes, for its map of names.
+MapSource taken_by_map(const NameChoice& choice, const Placement& source);
 
 /// A selection under other names, parallel to its own; a tensor with an empty name is left out. Throws usage, with the
 /// reason, if two get one name.
