@@ -197,6 +197,7 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
   Selection renamed;
   renamed.equal = selection.equal;
   renamed.notes = selection.notes;
+  renamed.map = selection.map;
   for (const std::size_t at : order) {
     if (names[at].empty()) continue;
     if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])
