@@ -62,6 +62,7 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
                                 .b = {job.output.path, std::nullopt},
                                 .names = job.names,
                                 .replicas = ReplicaCheck::trust,
+                                .dequantised = job.dequantised,
                                 .is_rounded = true,
                                 .resources = job.resources,
                                 .first_copies = job.first_copies};
