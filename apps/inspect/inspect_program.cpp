@@ -240,6 +240,7 @@ std::shared_ptr<const NameMapping> mapping_of(const InspectOptions& options, con
   MapChoice choice;
   if (options.names == every_map) return nullptr;
   agree(processes, [&] { choice = parse_map(options.names, options.sizes); });
+  choice.allows_arithmetic = true;  // nothing is written
   return load_mapping(choice, places, std::move(wish), processes);
 }
 
