@@ -1,17 +1,20 @@
 #include "frameworks/orbax.hpp"
 
 #include <algorithm>
+#include <map>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "frameworks/cut_rules.hpp"
 #include "frameworks/piece_files.hpp"
 #include "io/small_text.hpp"
 #include "store/orbax/item.hpp"
@@ -135,6 +138,39 @@ fs::path only_item(const fs::path& step) {
                "one that is meant", "give " + shell_word(items.front().string())});
 }
 
+/// The first dimension along which each tensor was cut over devices, by the shardings that Orbax keeps beside the
+/// arrays.
+std::map<std::string, std::size_t> cut_dimensions(const fs::path& item) {
+  std::map<std::string, std::size_t> cut;
+  const fs::path file = item / "_sharding";
+  if (!is_file(file)) return cut;
+  const JsonRules rules{Kind::input, "shardings of Orbax", "take another copy of the checkpoint"};
+  const auto json = parse_json(small_text(file, most_metadata_bytes, "shardings of Orbax"), file.string(), rules);
+  if (!json.is_object()) return cut;
+  for (const auto& [encoded, text] : json.items()) {
+    const auto name = from_base64(encoded);
+    if (!name || !text.is_string()) continue;
+    const auto sharding = parse_json(text.get<std::string>(), file.string(), rules);
+    const auto spec = sharding.is_object() ? sharding.find("partition_spec") : sharding.end();
+    if (spec == sharding.end() || !spec->is_array()) continue;
+    const auto first = std::find_if(spec->begin(), spec->end(), [](const auto& axes) { return !axes.empty(); });
+    if (first != spec->end()) cut.emplace(*name, static_cast<std::size_t>(first - spec->begin()));
+  }
+  return cut;
+}
+
+/// The rules for other cards: a tensor that devices shared is cut along the same dimension; others are whole on each.
+Layout cut_elsewhere(const Schema& schema, const std::map<std::string, std::size_t>& cut, const std::string& origin) {
+  std::vector<CutTensor> tensors;
+  for (const StoredArray& array : *schema.arrays) {
+    Box part = whole(array.shape);
+    const auto found = cut.find(array.name.str());
+    if (found != cut.end() && found->second < part.rank() && part.hi[found->second] > 1) part.hi[found->second] = 1;
+    tensors.push_back({array.name, Shape(array.shape), {{0, std::move(part)}}});
+  }
+  return layout_elsewhere(tensors, 1, origin, Uneven::ceil);
+}
+
 }  // namespace
 
 bool is_orbax(const fs::path& directory) {
@@ -153,8 +189,12 @@ DirectoryDescription describe_orbax(const fs::path& directory, SourceStore& stor
         {"the processes' databases were not merged: there is no " + std::string(orbax::ocdbt_manifest),
          "a finished checkpoint of Orbax", "take another step: Orbax merges them when all processes have saved"});
   const fs::path file = item / (is_database ? orbax::ocdbt_manifest : orbax::item_metadata);
-  return described_whole({file.lexically_relative(directory).string()}, {store.catalog(file)}, file.string(),
-                         "what " + item.string() + " says of itself");
+  const std::string origin = "what " + item.string() + " says of itself";
+  const FileCatalog catalog = store.catalog(file);
+  DirectoryDescription described =
+      described_whole({file.lexically_relative(directory).string()}, {catalog}, file.string(), origin);
+  described.elsewhere = cut_elsewhere(*catalog.schema, cut_dimensions(item), origin);
+  return described;
 }
 
 }  // namespace ckpt

@@ -77,9 +77,11 @@ std::vector<Sidecar> sidecars_of(const ManifestParts& parts, const OutputFacts& 
   if (auto file = latest_sidecar(target.layout())) texts.push_back(std::move(*file));
   if (parts.sides.index_name.empty()) return texts;
   const DirectoryIndex* const index = store.index();
-  if (index != nullptr && index->pointer())
-    texts.push_back({std::string(index->pointer()->name), std::string(index->pointer()->text)});
-  texts.push_back({parts.sides.index_name, index != nullptr ? index->text(output_facts.indexed) : model_index(target)});
+  if (index == nullptr) {
+    texts.push_back({parts.sides.index_name, model_index(target)});
+    return texts;
+  }
+  for (auto& [name, bytes] : index->texts(output_facts.indexed)) texts.push_back({std::move(name), std::move(bytes)});
   return texts;
 }
 

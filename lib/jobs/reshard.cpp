@@ -107,8 +107,8 @@ void check_places(Run& run, const ReshardSides& sides) {
     auto sidecars = sidecar_names(sides.checkpoint, target, *sides.store);
     if (!sides.index_name.empty()) sidecars.push_back(sides.index_name);
     sidecars.insert(sidecars.end(), sides.model.others.begin(), sides.model.others.end());
-    if (const DirectoryIndex* const index = sides.store->index(); index != nullptr && index->pointer())
-      sidecars.emplace_back(index->pointer()->name);
+    if (const DirectoryIndex* const index = sides.store->index(); index != nullptr && !sides.index_name.empty())
+      for (const std::string_view name : index->companions()) sidecars.emplace_back(name);
     if (run.processes.rank() == 0) place->plan(target, sidecars, *sides.store);
   });
 }

@@ -83,13 +83,13 @@ bool has_file_of(const Format& format, const std::set<std::string>& names) {
   });
 }
 
-/// Whether a file of this name leads readers to the index of these files.
-bool is_pointer_of(const std::string& file, const std::set<std::string>& names) {
+/// Whether a file of this name belongs to the index of these files.
+bool is_companion_of(const std::string& file, const std::set<std::string>& names) {
   return std::ranges::any_of(formats(), [&](const Format& format) {
     if (format.index_name.empty() || !has_file_of(format, names)) return false;
     const std::unique_ptr<Store> store = format.make(0);
     const DirectoryIndex* const index = store->index();
-    return index != nullptr && index->pointer() && file == index->pointer()->name;
+    return index != nullptr && std::ranges::count(index->companions(), file) > 0;
   });
 }
 
@@ -247,7 +247,7 @@ void Inspection::look_into(const fs::path& place, bool is_partial, ExistingOutpu
   const std::set<std::string> wanted(names_.begin(), names_.end());
   walk(place, !is_partial, found, [&](const std::string& name, const fs::path& file) {
     if (name == manifest_name) return manifest.has_value() || is_marked;
-    if (written.contains(name) || is_index_of(file, written) || is_pointer_of(name, written)) return true;
+    if (written.contains(name) || is_index_of(file, written) || is_companion_of(name, written)) return true;
     if (wanted.contains(name)) return is_marked || is_own_file(file);
     const fs::path relative(name);
     return is_marked && relative.parent_path() == journal_name && is_journal_file(relative.filename().string());

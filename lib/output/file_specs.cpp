@@ -343,8 +343,10 @@ std::vector<std::string> FileSpecs::losses(Store& store) const {
   const auto all = source_schemas(source_);
   std::vector<std::string> losses;
   if (!lost_leaves_.empty()) losses.push_back(join(lost_leaves_));
-  if (std::all_of(all.begin(), all.end(),
-                  [&](const SourceSchema& each) { return each.schema->format == store.name(); }))
+  // In a directory with an index, only a tree carries what its framework keeps besides tensors.
+  const bool holds_its_own = store.index() == nullptr || store.trees() != nullptr;
+  if (holds_its_own && std::all_of(all.begin(), all.end(),
+                                   [&](const SourceSchema& each) { return each.schema->format == store.name(); }))
     return losses;
   const Placement& target = planner_.target();
   std::set<std::string> told;

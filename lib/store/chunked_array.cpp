@@ -12,6 +12,16 @@ std::uint64_t chunk_number(const ChunkedArray& array, const Shape& place) {
   return number;
 }
 
+Shape chunk_place(const ChunkedArray& array, std::uint64_t number) {
+  Shape place(array.shape.size());
+  for (std::size_t d = place.size(); d-- > 0;) {
+    const std::uint64_t count = ceil_div(array.shape[d], array.chunk[d]);
+    place[d] = number % count * array.chunk[d];
+    number /= count;
+  }
+  return place;
+}
+
 std::uint64_t offset_of(const Shape& index, const Shape& origin, const Shape& strides) {
   std::uint64_t offset = 0;
   for (std::size_t d = 0; d < index.size(); ++d) offset += (index[d] - origin[d]) * strides[d];

@@ -47,6 +47,9 @@ void for_each_chunk(const Box& box, const Shape& chunk, Visit&& visit) {
 /// Returns the number of the chunk that begins at `place`, in row-major order of the grid.
 std::uint64_t chunk_number(const ChunkedArray& array, const Shape& place);
 
+/// Returns where the chunk of this number begins.
+Shape chunk_place(const ChunkedArray& array, std::uint64_t number);
+
 /// Returns the offset of an element relative to `origin`, in elements.
 std::uint64_t offset_of(const Shape& index, const Shape& origin, const Shape& strides);
 

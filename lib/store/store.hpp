@@ -265,14 +265,15 @@ class DirectoryIndex {
   virtual std::string tensor_name(const std::string& name) const { return name; }
   /// Whether the index has checksums of the data (IndexedFile::sums).
   virtual bool has_sums() const noexcept { return false; }
-  /// A small file by which readers find the index, and its text; nothing if the index's name is always the same.
-  struct Pointer {
-    std::string_view name;
-    std::string_view text;
+  /// The names of small files beside it, which readers need, too.
+  virtual std::vector<std::string_view> companions() const { return {}; }
+  /// A file beside the data, and its content.
+  struct Text {
+    std::string name;
+    std::string bytes;
   };
-  virtual std::optional<Pointer> pointer() const noexcept { return std::nullopt; }
-  /// Returns its text. Throws input if a name occurs twice.
-  virtual std::string text(const std::vector<IndexedFile>& files) const = 0;
+  /// Returns its companions, and itself last. Throws input if a name occurs twice.
+  virtual std::vector<Text> texts(const std::vector<IndexedFile>& files) const = 0;
   /// Returns whether a file may be such an index, judging by its first bytes.
   virtual bool recognises(const std::filesystem::path& file) const = 0;
 };

@@ -35,8 +35,8 @@ class DcpIndex final : public DirectoryIndex {
     return "__{card}_0" + std::string(torch::dcp_ending);
   }
   std::string tensor_name(const std::string& name) const override { return torch::dcp_name(torch::dcp_path(name)); }
-  std::string text(const std::vector<IndexedFile>& files) const override {
-    return torch::pickled(torch::dcp_metadata_of(files));
+  std::vector<Text> texts(const std::vector<IndexedFile>& files) const override {
+    return {{std::string(name()), torch::pickled(torch::dcp_metadata_of(files))}};
   }
   bool recognises(const std::filesystem::path& path) const override {
     const PosixFile file = PosixFile::open_for_reading(path);

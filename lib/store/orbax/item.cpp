@@ -1,6 +1,7 @@
 #include "store/orbax/item.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <system_error>
@@ -11,6 +12,7 @@
 #include "base/shell_word.hpp"
 #include "io/posix_file.hpp"
 #include "io/small_text.hpp"
+#include "store/chunked_array.hpp"
 
 namespace ckpt::orbax {
 
@@ -155,6 +157,34 @@ bool Item::is_consistent() const {
     return std::all_of(array.values.begin(), array.values.end(),
                        [&](const ItemArray::Stored& value) { return is_within(value.place); });
   });
+}
+
+std::optional<StoredPiece> piece_in(const ItemArray& array, std::uint32_t file) {
+  const ZarrArray& form = array.form;
+  const ChunkedArray chunks{form.shape, form.chunk(), form.strides, form.dtype.size};
+  std::vector<std::pair<Shape, std::uint64_t>> found;  // where chunks begin, in the array and in the file
+  StoredPiece piece{{form.shape, Shape(form.shape.size())}, std::numeric_limits<std::uint64_t>::max()};
+  for (const ItemArray::Stored& value : array.values) {
+    if (value.place.file != file) continue;
+    const Shape place = chunk_place(chunks, value.number);
+    for (std::size_t d = 0; d < place.size(); ++d) {
+      piece.box.lo[d] = std::min(piece.box.lo[d], place[d]);
+      piece.box.hi[d] = std::max(piece.box.hi[d], std::min(form.shape[d], place[d] + chunks.chunk[d]));
+    }
+    piece.offset = std::min(piece.offset, value.place.offset);
+    found.emplace_back(place, value.place.offset);
+  }
+  if (found.empty()) return std::nullopt;
+  const Shape strides = row_major_strides(piece.box.shape());
+  const bool is_plain = !form.sharding && form.codecs.packing == Packing::none && !form.codecs.is_summed_inside &&
+                        found.size() * numel(chunks.chunk) == numel(piece.box.shape());
+  if (!is_plain || !std::all_of(found.begin(), found.end(), [&](const auto& chunk) {
+        return chunk.second - piece.offset == offset_of(chunk.first, piece.box.lo, strides) * form.dtype.size;
+      }))
+    throw Error(Kind::input, "/" + array.name,
+                {"chunks that do not make up one piece in this file", "those that these programs write",
+                 "give the checkpoint's directory"});
+  return piece;
 }
 
 Item read_item(const fs::path& directory) {

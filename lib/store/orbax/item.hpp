@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "store/orbax/ocdbt.hpp"
 #include "store/orbax/zarr.hpp"
+#include "tensor/box.hpp"
 
 namespace ckpt::orbax {
 
@@ -43,6 +44,16 @@ struct Item {
   std::size_t find(std::string_view name) const;
   bool is_consistent() const;
 };
+
+/// A piece of an array that lies in one file, in row-major order.
+struct StoredPiece {
+  Box box;
+  std::uint64_t offset = 0;  ///< of its first element in the file
+};
+
+/// Returns the piece that the chunks in a file make up; nothing if there is none. Throws input if they are no piece, or
+/// do not lie as one, in files of other writers.
+std::optional<StoredPiece> piece_in(const ItemArray& array, std::uint32_t file);
 
 /// Reads what describes an item, but no array: an OCDBT database, or a directory for each array. Throws input if it is
 /// damaged or incomplete.

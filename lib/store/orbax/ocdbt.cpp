@@ -22,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view manifest_magic = "\x0c\xdb\x3a\x2a";
-constexpr std::string_view node_magic = "\x0c\xdb\x20\xde";
 constexpr std::size_t frame_bytes = 4 + 8 + 4;  // magic, length, checksum: what has one size around a body
 
 // Far above what tensorstore writes, and little enough that a hostile database exhausts nothing.
@@ -234,7 +232,7 @@ class Database {
     return with_file(file.path(), [&] {
       const std::uint64_t bytes = file.status().bytes;
       if (bytes > most_manifest_bytes) refuse(std::to_string(bytes) + " bytes", "at most 64 MiB");
-      return body_of(file.text(0, bytes), manifest_magic, most_manifest_bytes);
+      return body_of(file.text(0, bytes), ocdbt_manifest_magic, most_manifest_bytes);
     });
   }
 
@@ -292,7 +290,7 @@ class Database {
     std::vector<LeafValue> values;
     with_file(file, [&] {
       with_context("node at byte " + std::to_string(node.offset), [&] {
-        Body body = body_of(stored, node_magic, most_decoded_);
+        Body body = body_of(stored, ocdbt_node_magic, most_decoded_);
         if (const std::uint8_t height = body.byte(); height != node.height)
           refuse("a node of height " + std::to_string(height), std::to_string(node.height) + ", as its parent says");
         table = file_table(body, node.base);
@@ -414,10 +412,6 @@ class Database {
 };
 
 }  // namespace
-
-bool begins_as_ocdbt(std::string_view bytes) {
-  return bytes.starts_with(manifest_magic);
-}
 
 KeyValues read_ocdbt(const fs::path& directory) {
   return Database(directory).read();

@@ -4,12 +4,17 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ckpt::orbax {
 
 /// The name of the file that describes a database, in its directory.
 inline constexpr const char* ocdbt_manifest = "manifest.ocdbt";
+
+/// What manifests and nodes begin with.
+inline constexpr std::string_view ocdbt_manifest_magic = "\x0c\xdb\x3a\x2a";
+inline constexpr std::string_view ocdbt_node_magic = "\x0c\xdb\x20\xde";
 
 /// Where a value lies.
 struct Place {
@@ -29,9 +34,6 @@ struct KeyValues {
   std::vector<std::string> files;  ///< relative to the directory
   std::string inlined;             ///< the values that lie in no file of their own
 };
-
-/// Returns whether bytes begin as a database's manifest does.
-bool begins_as_ocdbt(std::string_view bytes);
 
 /// Returns the newest version of an OCDBT database, as tensorstore writes it: a manifest, and a B+tree whose nodes and
 /// values lie in data files. Reads the manifest and the nodes, and compares their checksums; the values must lie within

@@ -10,7 +10,7 @@
 #include "store/offset_file.hpp"
 #include "store/orbax/chunk_reader.hpp"
 #include "store/orbax/item.hpp"
-#include "store/read_only_store.hpp"
+#include "store/orbax/write_file.hpp"
 
 namespace ckpt {
 
@@ -37,7 +37,7 @@ bool is_item(const fs::path& path) {
   if (!is_tree && path.filename() != orbax::ocdbt_manifest) return false;
   const PosixFile file = PosixFile::open_for_reading(path);
   const std::string begin = file.text(0, std::min<std::uint64_t>(file.status().bytes, 4));
-  return is_tree ? begin.starts_with("{") : orbax::begins_as_ocdbt(begin);
+  return is_tree ? begin.starts_with("{") : begin.starts_with(orbax::ocdbt_manifest_magic);
 }
 
 std::string item_in_child(std::string_view directory, int /*fd*/) {
@@ -88,6 +88,29 @@ std::shared_ptr<const Schema> schema_of(const Item& item) {
   return schema;
 }
 
+/// Returns what a data file of our own has: of each array one piece, whose chunks lie in it as in one array.
+std::shared_ptr<const Schema> pieces_in(const Item& item, const fs::path& path) {
+  const auto file = static_cast<std::uint32_t>(
+      std::find(item.files.begin(), item.files.end(), path.filename().string()) - item.files.begin());
+  auto schema = std::make_shared<Schema>();
+  schema->format = orbax_name;
+  std::vector<StoredArray> arrays;
+  for (const ItemArray& array : item.arrays) {
+    const auto piece = with_file(path.string(), [&] { return orbax::piece_in(array, file); });
+    if (!piece) continue;
+    Listed entry = listed(array);
+    entry.array.shape = piece->box.shape();
+    entry.array.global_shape = array.form.shape;
+    entry.dataset.storage = Storage::raw;
+    entry.dataset.chunk_bytes = entry.dataset.decoding_bytes = 0;
+    entry.dataset.extents = FileExtents(piece->offset, bytes_of(entry.array));
+    arrays.push_back(std::move(entry.array));
+    schema->datasets.push_back(std::move(entry.dataset));
+  }
+  schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
+  return schema;
+}
+
 class OrbaxSource final : public OffsetFile {
  public:
   OrbaxSource(const fs::path& path, const FileCatalog& catalog, std::shared_ptr<const Item> item,
@@ -118,25 +141,64 @@ class OrbaxSource final : public OffsetFile {
   std::optional<orbax::ChunkReader> reader_;
 };
 
-class OrbaxStore final : public ReadOnlyStore {
+/// Whether a file has the data of an item, which its name and the manifest beside it tell.
+bool is_data(const fs::path& path) {
+  std::error_code none;
+  return path.filename().string().starts_with(orbax_data) &&
+         fs::is_regular_file(directory_of(path) / orbax::ocdbt_manifest, none);
+}
+
+class OcdbtIndex final : public DirectoryIndex {
+ public:
+  std::string_view name() const noexcept override { return orbax::ocdbt_manifest; }
+  std::string file_name(const IndexedPlace& place) const override {
+    const std::string number = std::to_string(place.number);
+    constexpr std::size_t digits = 7;  // the list of files ascends
+    return std::string(orbax_data) + std::string(digits - std::min(digits, number.size()), '0') + number;
+  }
+  std::string file_template(std::uint64_t /*count*/) const override { return std::string(orbax_data) + "{card:07}"; }
+  std::string tensor_name(const std::string& name) const override { return orbax::tensor_name(name); }
+  std::vector<std::string_view> companions() const override { return orbax::companions(); }
+  std::vector<Text> texts(const std::vector<IndexedFile>& files) const override { return orbax::index_texts(files); }
+  bool recognises(const fs::path& path) const override { return is_item(path); }
+};
+
+class OrbaxStore final : public Store {
  public:
   std::string_view name() const noexcept override { return orbax_name; }
 
-  bool recognises(const fs::path& path) override { return is_item(path); }
+  const DirectoryIndex* index() const noexcept override { return &index_; }
+
+  bool recognises(const fs::path& path) override { return is_item(path) || is_data(path); }
 
   FileCatalog catalog(const fs::path& path) override {
     const PosixFile file = PosixFile::open_for_reading(path);
-    if (!is_item(path)) throw misses_file(path, "is no checkpoint of Orbax");
     const PosixFile::Status status = file.status();
+    if (is_data(path)) {
+      const fs::path manifest = directory_of(path) / orbax::ocdbt_manifest;
+      const PosixFile::Status version = PosixFile::open_for_reading(manifest).status();
+      return {pieces_in(*item(manifest, {version.bytes, version.modified_ns}), path), status.bytes, status.modified_ns};
+    }
+    if (!is_item(path)) throw misses_file(path, "is no checkpoint of Orbax");
     return {schema_of(*item(path, {status.bytes, status.modified_ns})), status.bytes, status.modified_ns};
   }
 
   std::unique_ptr<SourceFile> open(const fs::path& path, const FileCatalog& catalog) override {
+    if (is_data(path)) return std::make_unique<OffsetFile>(path, catalog);
     return std::make_unique<OrbaxSource>(path, catalog, item(path, {catalog.bytes, catalog.modified_ns}), chunks_);
   }
 
   DecodedChunks* chunks() noexcept override { return chunks_.get(); }
   void decode_into(std::shared_ptr<DecodedChunks> chunks) noexcept override { chunks_ = std::move(chunks); }
+
+  void check_names(const std::vector<std::string>& datasets,
+                   const std::vector<std::string>& /*groups*/) const override {
+    orbax::check_names(datasets);
+  }
+  std::vector<std::string> losses(const FileSpec& spec) const override { return orbax::losses(spec); }
+  std::shared_ptr<const NewFile> form(const FileSpec& spec) override {
+    return std::make_shared<const NewFile>(orbax::form_of(spec));
+  }
 
  private:
   struct Version {
@@ -153,6 +215,7 @@ class OrbaxStore final : public ReadOnlyStore {
     return items_.insert(key, std::make_shared<const Item>(guarded_item(directory_of(path))));
   }
 
+  OcdbtIndex index_;
   std::shared_ptr<DecodedChunks> chunks_ = std::make_shared<DecodedChunks>();
   std::mutex mutex_;
   Lru<Version, std::shared_ptr<const Item>> items_{most_items};

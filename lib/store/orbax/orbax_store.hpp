@@ -1,12 +1,16 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "store/store.hpp"
 
 namespace ckpt {
 
-/// Checkpoints of Orbax (JAX): an item, which its `manifest.ocdbt` or `_METADATA` stands for. They are only read.
+/// What the names of written data files begin with.
+inline constexpr std::string_view orbax_data = "orbax_data_";
+
+/// Checkpoints of Orbax (JAX): an item, which its `manifest.ocdbt` or `_METADATA` stands for.
 std::unique_ptr<Store> orbax_store();
 
 }  // namespace ckpt

@@ -62,11 +62,13 @@ Shape numbers(const Json& list, const char* what) {
   return shape;
 }
 
-/// Types of less than a byte lie in one byte each. The mark says which they are, as it does in other formats' files.
+/// Types of less than a byte, or of a form that nothing else here has, lie in one byte each. The mark says which they
+/// are, as it does in other formats' files.
+constexpr std::array in_bytes{
+    "int4",          "uint4",         "int2",         "uint2", "float8_e4m3", "float8_e3m4", "float8_e4m3b11fnuz",
+    "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"};
+
 void set_type(ZarrArray& array, const std::string& word) {
-  constexpr std::array in_bytes{
-      "int4",          "uint4",         "int2",         "uint2", "float8_e4m3", "float8_e3m4", "float8_e4m3b11fnuz",
-      "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"};
   const bool is_numpys = !word.empty() && (word[0] == '<' || word[0] == '>' || word[0] == '|');
   auto type = is_numpys ? npz::npy_type(word) : type_by_word(word);
   if (!type && std::find(in_bytes.begin(), in_bytes.end(), word) != in_bytes.end()) {
@@ -254,6 +256,48 @@ std::optional<ZarrArray> zarr_array(const std::string& text_of_json) {
   } catch (const Json::exception& error) {
     refuse_metadata("metadata of another form (" + std::string(error.what()) + ")", "zarr's");
   }
+}
+
+std::string zarr2_type(const DType& dtype, const std::string& mark) {
+  constexpr std::array words{"|b1",
+                             "|i1",
+                             "<i2",
+                             "<i4",
+                             "<i8",
+                             "|u1",
+                             "<u2",
+                             "<u4",
+                             "<u8",
+                             "<f2",
+                             "<f4",
+                             "<f8",
+                             "<c8",
+                             "<c16",
+                             ">i2",
+                             ">i4",
+                             ">i8",
+                             ">u2",
+                             ">u4",
+                             ">u8",
+                             ">f2",
+                             ">f4",
+                             ">f8",
+                             "bfloat16",
+                             "float8_e4m3fn",
+                             "float8_e5m2",
+                             "float8_e4m3fnuz",
+                             "float8_e5m2fnuz",
+                             "float8_e8m0fnu"};
+  DType plain = dtype;
+  plain.native = "";
+  const auto is_named = [&](const std::string& word) {
+    ZarrArray array;
+    set_type(array, word);
+    return array.dtype == plain;
+  };
+  if (std::find(in_bytes.begin(), in_bytes.end(), mark) != in_bytes.end() && is_named(mark)) return mark;
+  const auto* const found = std::find_if(words.begin(), words.end(), is_named);
+  return found == words.end() ? "" : *found;
 }
 
 std::uint64_t value_count(const ZarrArray& array) {

@@ -58,6 +58,9 @@ struct ZarrArray {
 /// https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html
 std::optional<ZarrArray> zarr_array(const std::string& json);
 
+/// Returns zarr 2's name of a type, of which `mark` (ZarrArray::mark) may tell more; empty if it has none.
+std::string zarr2_type(const DType& dtype, const std::string& mark);
+
 /// Returns the number of the value with this key (behind the array's name and a slash) in row-major order of the grid;
 /// nothing if the array has no such value.
 std::optional<std::uint64_t> value_number(const ZarrArray& array, std::string_view key);

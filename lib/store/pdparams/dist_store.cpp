@@ -158,7 +158,9 @@ class PaddleIndex final : public DirectoryIndex {
   std::string file_name(const IndexedPlace& place) const override { return std::to_string(place.number) + "_0.distcp"; }
   std::string file_template(std::uint64_t /*count*/) const override { return "{card}_0.distcp"; }
   std::string tensor_name(const std::string& name) const override { return torch::dcp_name(torch::dcp_path(name)); }
-  std::string text(const std::vector<IndexedFile>& files) const override { return MetadataWriter(files).take(); }
+  std::vector<Text> texts(const std::vector<IndexedFile>& files) const override {
+    return {{std::string(name()), MetadataWriter(files).take()}};
+  }
   bool recognises(const std::filesystem::path& path) const override {
     const PosixFile file = PosixFile::open_for_reading(path);
     return file.status().bytes > 0 && file.text(0, 1) == "\x80";

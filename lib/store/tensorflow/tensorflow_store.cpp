@@ -18,6 +18,8 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view written_prefix = "model.ckpt";
+/// By it readers find the index, which may have any name.
+constexpr const char* state_file = "checkpoint";
 constexpr std::string_view state_text =
     "model_checkpoint_path: \"model.ckpt\"\nall_model_checkpoint_paths: \"model.ckpt\"\n";
 
@@ -63,8 +65,10 @@ class BundleIndex final : public DirectoryIndex {
     return name.replace(name.find("00000"), 5, "{card:05}");
   }
   bool has_sums() const noexcept override { return true; }
-  std::optional<Pointer> pointer() const noexcept override { return Pointer{"checkpoint", state_text}; }
-  std::string text(const std::vector<IndexedFile>& files) const override { return tensorflow::index_text(files); }
+  std::vector<std::string_view> companions() const override { return {state_file}; }
+  std::vector<Text> texts(const std::vector<IndexedFile>& files) const override {
+    return {{state_file, std::string(state_text)}, {std::string(name()), tensorflow::index_text(files)}};
+  }
   bool recognises(const std::filesystem::path& path) const override {
     const PosixFile file = PosixFile::open_for_reading(path);
     return tensorflow::ends_as_table(file, file.status().bytes);

@@ -161,7 +161,7 @@ TEST_CASE("a file of DCP by itself is told from its directory") {
   store->create(directory / "__0_0.distcp", with_tree(fixture::pickle(fixture::dict({{"a", fixture::integer(1)}}))));
   CHECK(store->recognises(directory / "__0_0.distcp"));
   CHECK_THAT(refused([&] { store->catalog(directory / "__0_0.distcp"); }), Contains("give the directory"));
-  std::ofstream(directory / ".metadata") << store->index()->text({});
+  std::ofstream(directory / ".metadata") << store->index()->texts({}).back().bytes;
   CHECK(store->index()->recognises(directory / ".metadata"));
   CHECK_FALSE(store->index()->recognises(directory / "__0_0.distcp"));
 }

@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
+#include "store/chunked_array.hpp"
 #include "store/orbax/chunk_reader.hpp"
 #include "store/orbax/item.hpp"
+#include "store/orbax/write_file.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
 namespace ckpt {
@@ -129,6 +131,83 @@ TEST_CASE("parts of large chunks that are stored as they are need no memory") {
     const std::uint64_t at = part.lo + i;
     REQUIRE(found[i] == element(at / (2 * columns - 7), at % (2 * columns - 7)));
   }
+}
+
+TEST_CASE("pieces become chunks that divide them all, and lie as one run in each") {
+  struct Case {
+    Shape shape;
+    std::vector<Interval> cuts;  // of the dimension `along`
+    std::size_t along;
+    Shape chunk;
+  };
+  const std::vector<Case> cases{{{6, 4}, {{0, 6}}, 0, {6, 4}},
+                                {{6, 4}, {{0, 2}, {2, 4}, {4, 6}}, 0, {2, 4}},
+                                {{7, 4}, {{0, 3}, {3, 6}, {6, 7}}, 0, {1, 4}},
+                                {{2, 6}, {{0, 4}, {4, 6}}, 1, {1, 2}},
+                                {{2, 6}, {{0, 3}, {3, 6}}, 1, {2, 3}},
+                                {{}, {{0, 0}}, 0, {}}};
+  for (const Case& each : cases) {
+    INFO(to_string(each.shape));
+    const TemporaryDirectory folder;
+    std::vector<IndexedFile> files;
+    for (const Interval& cut : each.cuts) {
+      FileSpec::Array array{"a.0.w", *number_type("u8"), each.shape, {}, each.shape};
+      Box box = whole(each.shape);
+      if (!each.shape.empty()) box.set(each.along, cut);
+      array.shape = box.shape();
+      array.origin = box.lo;
+      FileSpec spec;
+      spec.arrays = {array};
+      const NewFile made = orbax::form_of(spec);
+      std::string bytes(made.room.bytes, '\0');
+      std::size_t next = 0;
+      const Shape strides = row_major_strides(each.shape);
+      for_each_chunk(box, Shape(box.rank(), 1), [&](const Shape& place, const Box&) {
+        bytes[made.room.data[0].offset() + next++] = static_cast<char>(offset_of(place, Shape(box.rank()), strides));
+      });
+      files.push_back({"orbax_data_000000" + std::to_string(files.size()), made.room.index});
+      put(folder / "item" / files.back().name, bytes);
+    }
+    for (const auto& [name, bytes] : orbax::index_texts(files)) put(folder / "item" / name, bytes);
+    const auto item = std::make_shared<const orbax::Item>(orbax::read_item(folder / "item"));
+    REQUIRE(item->arrays.size() == 1);
+    CHECK(item->arrays[0].form.grid == each.chunk);
+    std::string found(numel(each.shape), '\xff');
+    const auto chunks = std::make_shared<DecodedChunks>();
+    orbax::ChunkReader reader(folder / "item", item, chunks, {});
+    reader.read(0, orbax::decoding_size(item->arrays[0]), {0, found.size()},
+                reinterpret_cast<std::byte*>(found.data()));
+    for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == static_cast<char>(i));
+    for (std::uint32_t file = 0; file < files.size(); ++file) {
+      const auto at = std::find(item->files.begin(), item->files.end(), files[file].name) - item->files.begin();
+      const auto piece = orbax::piece_in(item->arrays[0], static_cast<std::uint32_t>(at));
+      REQUIRE(piece.has_value());
+      if (!each.shape.empty()) CHECK(piece->box[each.along] == each.cuts[file]);
+    }
+  }
+}
+
+TEST_CASE("a tree's names are keys of dicts, and of lists where they count from 0") {
+  FileSpec spec;
+  for (const char* const name : {"opt.0.mu", "opt.1.mu", "layers.1.w", "layers.2.w", "it's"})
+    spec.arrays.push_back({name, *number_type("f32"), Shape{2}});
+  const auto texts = orbax::index_texts({{"orbax_data_0000000", orbax::form_of(spec).room.index}});
+  const auto tree = nlohmann::json::parse(texts[1].bytes).at("tree_metadata");
+  CHECK(tree.at("('opt', '1', 'mu')").at("key_metadata")[1].at("key_type") == 1);
+  CHECK(tree.at("('layers', '2', 'w')").at("key_metadata")[1].at("key_type") == 2);
+  CHECK(tree.contains("('it\\'s',)"));
+  CHECK(texts.back().name == orbax::ocdbt_manifest);
+}
+
+TEST_CASE("types of arrays in zarr 2, and what Orbax cannot hold") {
+  CHECK(orbax::zarr2_type(*number_type("bf16"), "") == "bfloat16");
+  CHECK(orbax::zarr2_type(*number_type("i8"), "int4") == "int4");
+  CHECK(orbax::zarr2_type(*number_type("i8"), "torch.int8") == "|i1");
+  CHECK(orbax::zarr2_type(text_type(), "").empty());
+  FileSpec spec;
+  spec.arrays.push_back({"none", *number_type("f32"), Shape{0, 3}});
+  CHECK_THAT(orbax::losses(spec).at(0), Contains("without elements: none"));
+  CHECK_THROWS_AS(orbax::check_names({"a/b"}), Error);
 }
 
 }  // namespace ckpt

@@ -1,0 +1,276 @@
+#include "store/orbax/write_file.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/wire.hpp"
+#include "store/chunked_array.hpp"
+#include "store/number_words.hpp"
+#include "store/orbax/item.hpp"
+#include "store/orbax/write_ocdbt.hpp"
+#include "store/orbax/zarr.hpp"
+
+namespace ckpt::orbax {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// As cache lines are; tensorstore takes any offset.
+constexpr std::uint64_t data_alignment = 64;
+/// An entry of the one node takes some 60 bytes.
+constexpr std::uint64_t most_chunks = 1U << 20;
+
+constexpr const char* node_name = "tree.ocdbt";
+constexpr const char* step_metadata = "_CHECKPOINT_METADATA";
+
+/// A piece of an array, as its file's part of the index says it.
+struct WrittenPiece {
+  std::string name;
+  std::string type;  ///< zarr 2's
+  std::uint64_t element = 0;
+  Shape shape;  ///< of the whole array
+  Box box;
+  std::uint64_t offset = 0;  ///< of its elements in the file, in row-major order
+};
+
+std::string mark_of(const FileSpec::Array& array) {
+  const auto found = std::ranges::find(array.attributes, dtype_attribute, &Attribute::name);
+  return found == array.attributes.end() ? "" : text_in(found->value).value_or("");
+}
+
+std::string checked_type(const FileSpec::Array& array) {
+  const std::string type = array.verbatim ? "" : zarr2_type(array.dtype, mark_of(array));
+  if (type.empty())
+    throw Error(
+        Kind::input, "/" + array.name,
+        {"elements of type " + array.dtype.name + ", which zarr does not have", "", "", {Advice::What::leave_out, ""}});
+  return type;
+}
+
+/// A tensor in its pieces.
+struct WrittenArray {
+  std::string type;
+  std::uint64_t element = 0;
+  Shape shape;
+  std::vector<std::pair<std::uint32_t, WrittenPiece>> pieces;  ///< by their files
+};
+
+/// Returns the largest chunk that divides all pieces, and is a run of bytes in each. A dimension in which pieces differ
+/// in size, or begin elsewhere than at multiples of it, is cut by the greatest common divisor; those before it, index
+/// by index.
+Shape chunk_of(const WrittenArray& array) {
+  const std::size_t rank = array.shape.size();
+  Shape chunk(rank);
+  bool is_run = true;
+  for (std::size_t d = rank; d-- > 0;) {
+    bool is_whole = true;
+    for (const auto& [file, piece] : array.pieces)
+      chunk[d] = std::gcd(std::gcd(chunk[d], piece.box.lo[d]), piece.box.hi[d]);
+    for (const auto& [file, piece] : array.pieces) is_whole = is_whole && piece.box[d].size() == chunk[d];
+    if (!is_run) chunk[d] = 1;
+    is_run = is_run && is_whole;
+  }
+  return chunk;
+}
+
+class Index {
+ public:
+  void add(const std::vector<IndexedFile>& files) {
+    for (const IndexedFile& file : files) {
+      for (WrittenPiece& piece : wire::unpacked<std::vector<WrittenPiece>>(file.index)) {
+        WrittenArray& array = arrays_[piece.name];
+        array.type = piece.type;
+        array.element = piece.element;
+        array.shape = piece.shape;
+        array.pieces.emplace_back(static_cast<std::uint32_t>(names_.size()), std::move(piece));
+      }
+      names_.push_back(file.name);
+    }
+  }
+
+  std::vector<DirectoryIndex::Text> texts() {
+    for (const auto& [name, array] : arrays_)
+      for (std::size_t at = 0; at <= name.size();) {
+        const std::size_t end = std::min(name.find('.', at), name.size());
+        keys_below_[name.substr(0, at)].insert(name.substr(at, end - at));
+        at = end + 1;
+      }
+    Json tree = Json::object();
+    for (const auto& [name, array] : arrays_) {
+      const Shape chunk = with_context("/" + name, [&] { return add(name, array); });
+      tree[tuple_text(name)] = {
+          {"key_metadata", keys_of(name)},
+          {"value_metadata",
+           {{"value_type", "np.ndarray"}, {"skip_deserialize", false}, {"write_shape", list(chunk)}}}};
+    }
+    const Json metadata{{"tree_metadata", std::move(tree)},
+                        {"use_ocdbt", true},
+                        {"use_zarr3", false},
+                        {"store_array_data_equal_to_fill_value", true},
+                        {"custom_metadata", nullptr}};
+    const Json step{{"item_handlers", item_handler},         {"metrics", Json::object()},
+                    {"performance_metrics", Json::object()}, {"init_timestamp_nsecs", 1},
+                    {"commit_timestamp_nsecs", 2},           {"custom_metadata", Json::object()}};
+    OcdbtTexts database = ocdbt_texts(std::move(entries_), names_, node_name);
+    return {{node_name, std::move(database.node)},
+            {item_metadata, metadata.dump()},
+            {step_metadata, step.dump()},
+            {ocdbt_manifest, std::move(database.manifest)}};
+  }
+
+ private:
+  static constexpr const char* item_handler =
+      "orbax.checkpoint._src.handlers.pytree_checkpoint_handler.PyTreeCheckpointHandler";
+
+  static Json list(const Shape& shape) { return std::vector<std::uint64_t>(shape.begin(), shape.end()); }
+
+  /// Adds the entries of an array; returns its chunk.
+  Shape add(const std::string& name, const WrittenArray& array) {
+    const Shape chunk = chunk_of(array);
+    const Json zarr{{"zarr_format", 2},      {"shape", list(array.shape)}, {"chunks", list(chunk)},
+                    {"dtype", array.type},   {"compressor", nullptr},      {"dimension_separator", "."},
+                    {"fill_value", nullptr}, {"filters", nullptr},         {"order", "C"}};
+    const std::string prefix = name + "/";
+    entries_.push_back({prefix + std::string(zarr2_metadata), zarr.dump(), std::nullopt, 0, 0});
+    const std::uint64_t bytes = checked_mul(numel(chunk), array.element);
+    ZarrArray grid;
+    grid.shape = array.shape;
+    grid.grid = chunk;
+    grid.key_separator = ".";
+    if (value_count(grid) > most_chunks - std::min(entries_.size(), most_chunks))
+      throw Error(Kind::input, "",
+                  {"is cut unevenly: " + std::to_string(value_count(grid)) + " chunks of " + to_string(chunk),
+                   "at most " + std::to_string(most_chunks) + " chunks in all, since zarr's are all of one shape",
+                   "choose a number of cards that divides its dimensions"});
+    for (const auto& [file, piece] : array.pieces) {
+      const Shape within = row_major_strides(piece.box.shape());
+      for_each_chunk(piece.box, chunk, [&](const Shape& place, const Box&) {
+        const std::uint64_t number = chunk_number({array.shape, chunk, {}, 0}, place);
+        const std::uint64_t offset = piece.offset + offset_of(place, piece.box.lo, within) * array.element;
+        entries_.push_back({prefix + value_key(grid, number), "", file, offset, bytes});
+      });
+    }
+    return chunk;
+  }
+
+  /// The keys of a name: those between dots. Orbax joins them so. Keys that count from 0 are those of a list.
+  Json keys_of(const std::string& name) const {
+    constexpr int of_list = 1;
+    constexpr int of_dict = 2;
+    Json keys = Json::array();
+    for (std::size_t at = 0; at <= name.size();) {
+      const std::size_t end = std::min(name.find('.', at), name.size());
+      const auto& beside = keys_below_.at(name.substr(0, at));
+      const bool is_list = std::ranges::all_of(beside, [&](const std::string& key) {
+        const std::uint64_t number = std::strtoull(key.c_str(), nullptr, 10);
+        return std::to_string(number) == key && (number == 0 || beside.contains(std::to_string(number - 1)));
+      });
+      keys.push_back({{"key", name.substr(at, end - at)}, {"key_type", is_list ? of_list : of_dict}});
+      at = end + 1;
+    }
+    return keys;
+  }
+
+  /// Python's text of the tuple of keys: "('params', 'w')", "('step',)".
+  std::string tuple_text(const std::string& name) const {
+    std::string text;
+    std::size_t count = 0;
+    for (const Json& each : keys_of(name)) {
+      std::string key;
+      for (const char c : each["key"].get<std::string>()) key.append(c == '\'' || c == '\\' ? "\\" : "").push_back(c);
+      text.append(count++ == 0 ? "'" : ", '").append(key).append("'");
+    }
+    return "(" + text + (count == 1 ? ",)" : ")");
+  }
+
+  std::vector<std::string> names_;
+  std::map<std::string, WrittenArray> arrays_;
+  std::map<std::string, std::set<std::string>> keys_below_;  // by what names begin with before these keys
+  std::vector<WrittenEntry> entries_;
+};
+
+}  // namespace
+
+NewFile form_of(const FileSpec& spec) {
+  NewFile made;
+  std::vector<WrittenPiece> pieces;
+  std::uint64_t end = 0;
+  for (const FileSpec::Array& array : spec.arrays) {
+    WrittenPiece piece{array.name.str(),
+                       checked_type(array),
+                       array.dtype.size,
+                       Shape(array.global_shape.value_or(array.shape)),
+                       {},
+                       0};
+    piece.box.lo = array.origin.value_or(Shape(array.shape.size()));
+    piece.box.hi = piece.box.lo;
+    for (std::size_t d = 0; d < piece.box.rank(); ++d) piece.box.hi[d] += array.shape[d];
+    made.room.data.emplace_back();
+    if (piece.box.empty()) continue;
+    const std::uint64_t bytes = checked_mul(numel(array.shape), array.dtype.size, "a tensor");
+    piece.offset = round_up(end, data_alignment, "a file");
+    end = checked_add(piece.offset, bytes, "a file");
+    made.room.data.back() = FileExtents(piece.offset, bytes);
+    pieces.push_back(std::move(piece));
+  }
+  made.room.bytes = end;
+  made.room.index = wire::packed(pieces);
+  return made;
+}
+
+std::vector<std::string> losses(const FileSpec& spec) {
+  std::vector<std::string> lost;
+  for (const Attribute& attribute : spec.attributes) lost.push_back("attribute " + attribute.name);
+  for (const Group& group : spec.groups)
+    for (const Attribute& attribute : group.attributes)
+      lost.push_back("attribute " + group.path + "/" + attribute.name);
+  FileSpec unmarked = spec;
+  std::vector<std::string> empty;
+  for (FileSpec::Array& array : unmarked.arrays) {
+    const std::string mark = mark_of(array);
+    if (checked_type(array) == mark && !mark.empty())
+      std::erase_if(array.attributes, [](const Attribute& each) { return each.name == dtype_attribute; });
+    if (numel(Shape(array.global_shape.value_or(array.shape))) == 0) empty.push_back(array.name.str());
+  }
+  if (auto attributes = lost_attributes_of_arrays(unmarked); !attributes.empty()) lost.push_back(std::move(attributes));
+  if (!empty.empty()) lost.push_back("tensors without elements: " + join(empty));
+  return lost;
+}
+
+std::string tensor_name(const std::string& name) {
+  std::string dotted = name;
+  std::replace(dotted.begin(), dotted.end(), '/', '.');
+  return dotted;
+}
+
+std::vector<std::string_view> companions() {
+  return {node_name, item_metadata, step_metadata};
+}
+
+void check_names(const std::vector<std::string>& datasets) {
+  for (const std::string& name : datasets)
+    if (name.empty() || name.find('\0') != std::string::npos || name.find('/') != std::string::npos)
+      throw Error(Kind::input, "tensor name \"" + name + '"',
+                  {"it is empty, or has a slash or a zero byte",
+                   "keys joined by dots, as Orbax has them",
+                   "",
+                   {Advice::What::rename, ""}});
+}
+
+std::vector<DirectoryIndex::Text> index_texts(const std::vector<IndexedFile>& files) {
+  Index index;
+  index.add(files);
+  return index.texts();
+}
+
+}  // namespace ckpt::orbax
