@@ -38,9 +38,10 @@ std::string in_words(const std::vector<std::string>& names) {
   return std::to_string(names.size()) + " parameters (" + join(patterns) + ")";
 }
 
+/// Numbers of one byte are codes of a quantised weight, whose scales are elsewhere.
 bool is_comparable(const Tensor& tensor) {
   const auto format = number_format(tensor.dtype);
-  return !tensor.verbatim && format && format->is_float;
+  return !tensor.verbatim && format && format->is_float && format->size > 1;
 }
 
 class Search {
