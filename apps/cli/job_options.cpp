@@ -141,6 +141,13 @@ KeepRule parse_keep(const std::string& text) {
   return {parse_globs("--keep", {text.substr(0, colon)}).front(), text.substr(begin)};
 }
 
+std::optional<DType> dequantised_from(const Options& options) {
+  if (options.dequantize.empty()) return std::nullopt;
+  return choose<std::optional<DType>>(
+      {dtype_word(options.dequantize), "--dequantize"},
+      {{"bf16", number_type("bf16")}, {"f16", number_type("f16")}, {"f32", number_type("f32")}});
+}
+
 ReplicaCheck replicas_from(const Options& options) {
   if (options.replicas.empty()) return ReplicaCheck::sample;
   return choose<ReplicaCheck>(
@@ -303,10 +310,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.map.allows_arithmetic = options.allow_arithmetic;
   job.first_copies = parse_globs("--first", options.first);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
-  if (!options.dequantize.empty())
-    job.dequantised = choose<std::optional<DType>>(
-        {dtype_word(options.dequantize), "--dequantize"},
-        {{"bf16", number_type("bf16")}, {"f16", number_type("f16")}, {"f32", number_type("f32")}});
+  job.dequantised = dequantised_from(options);
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
   if (job.expectation) {
@@ -347,6 +351,7 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
   job.map = parse_map(options.names, options.sizes);
   job.map.allows_arithmetic = options.allow_arithmetic;
   job.first_copies = parse_globs("--first", options.first);
+  job.dequantised = dequantised_from(options);
   job.expectation = parse_expectation(options.expectation);
   job.replicas = replicas_from(options);
   if (!options.tolerance.empty()) job.tolerance = parse_tolerance(options.tolerance);

@@ -90,13 +90,17 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
         "quantised model, 8-bit floats and the scales, zero points and tables of codes stay as they are, and one that "
         "GLOB names is refused, unless DTYPE is followed by !: --cast 'bf16!:NAME'. "
         "--expect then compares no dtypes; for example --cast bf16 --cast 'f32:*.norm.*'");
-    line.value(
-        "--dequantize,(--dequantise)", to.dequantize, "bf16|f16|f32",
-        "write quantised weights as numbers: fp8 (scales by block, channel or tensor), MXFP8, MXFP4, NVFP4, GPTQ, "
-        "AWQ, bitsandbytes, known by their names, dtypes and SRC's config.json. Reckoned in f32 and rounded once; "
-        "codes and scales are not written. Names, layouts and --only mean the weights: q_proj.weight for "
-        "q_proj.qweight. With --like, config.json loses quantization_config");
   }
+  line.value(
+      "--dequantize,(--dequantise)", to.dequantize, "bf16|f16|f32",
+      std::string(verb == Verb::verify ? "compare A's quantised weights as numbers with B's"
+                                       : "write quantised weights as numbers") +
+          ": fp8 (scales by block, channel or tensor), MXFP8, MXFP4, NVFP4, GPTQ, AWQ, bitsandbytes, known by "
+          "their names, dtypes and config.json beside " +
+          (verb == Verb::verify ? "A" : "SRC") +
+          "; reckoned in f32 and rounded once. Codes and scales are left out: names and layouts mean the weights, "
+          "q_proj.weight for q_proj.qweight" +
+          (verb == Verb::merge ? ". With --like, config.json loses quantization_config" : ""));
 }
 
 void declare_comparison(CommandLine& line, Options& to) {
@@ -305,6 +309,7 @@ void check_comparison(const CommandLine& line, const Options& options) {
   if (!options.drop.empty()) refuse("--drop");
   if (!options.rename.empty()) refuse("--rename");
   if (!options.names.empty()) refuse("--names");
+  if (!options.dequantize.empty()) refuse("--dequantize");
 }
 
 /// Throws usage for options that require data to be written.

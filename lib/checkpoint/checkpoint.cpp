@@ -24,6 +24,7 @@
 #include "layout/names/literal.hpp"
 #include "layout/names/naming.hpp"
 #include "layout/names/pattern.hpp"
+#include "layout/placement/scale_cuts.hpp"
 #include "store/dcp/dcp_directory.hpp"
 #include "store/stores.hpp"
 #include "tensor/stored_array.hpp"
@@ -451,6 +452,7 @@ Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedS
                             " not there: " + join(missing);
   try {
     Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.card_arrays(), keep, expected);
+    if (checkpoint.dequantised() != nullptr) check_whole_units(resolved.placement, checkpoint.dequantised()->units());
     if (!missing.empty()) resolved.warnings.push_back(files + "; by what is in the others they would hold nothing");
     return resolved;
   } catch (Error& error) {

@@ -13,6 +13,7 @@
 #include "diagnosis/same_step.hpp"
 #include "exchange/exchange.hpp"
 #include "jobs/conflict_source.hpp"
+#include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/pairing.hpp"
 #include "jobs/types/memory_shares.hpp"
@@ -51,7 +52,7 @@ class Elements {
     // One third each for mapped parts of A, for staging, and for B's data.
     MemoryShares shares;
     agree(processes_, [&] { shares = share_memory(job_.resources.memory_bytes, 3, largest_chunk_read()); });
-    set_decoding_memory(store_, shares.chunks);
+    set_decoding_memory(store_, {&a_.files}, shares.chunks);
     SourceReader reader(a_.files, a_.placement(), store_, shares.windows, most_open_);
 
     counters.phase = Phase::replicas;
@@ -258,6 +259,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   agree(processes, [&] {
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
+  if (job.dequantised) dequantise(a.files, *job.dequantised, job.names, store, processes);
   if (!job.names.mapping) job.names.mapping = mapping_between(job, a.files, b.files, processes);
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;

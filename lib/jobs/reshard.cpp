@@ -7,7 +7,6 @@
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "checkpoint/content_sums.hpp"
-#include "checkpoint/dequantised_files.hpp"
 #include "diagnosis/check_source.hpp"
 #include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
@@ -148,9 +147,7 @@ struct Plan {
       check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
       if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
       memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner);
-      const DequantisedFiles* const dequantised = sides.checkpoint.dequantised();
-      set_decoding_memory(run.stores.reading(), dequantised != nullptr ? memory.chunks / 2 : memory.chunks);
-      if (dequantised != nullptr) dequantised->set_memory(memory.chunks / 2);
+      set_decoding_memory(run.stores.reading(), {&sides.checkpoint}, memory.chunks);
       if (run.job.is_view)
         views.emplace(sides.checkpoint, moves.planner, *sides.store, run.job.output.path,
                       run.job.output.is_single_file);

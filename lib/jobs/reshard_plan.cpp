@@ -16,6 +16,7 @@
 #include "frameworks/rank_pieces.hpp"
 #include "frameworks/torch_dist.hpp"
 #include "jobs/conflict_source.hpp"
+#include "jobs/dequantise.hpp"
 #include "jobs/tree_names.hpp"
 #include "jobs/types/selection.hpp"
 #include "layout/language/change_layout.hpp"
@@ -285,24 +286,6 @@ std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& ch
   return left_out;
 }
 
-/// From here on the source's quantised weights are numbers. Collective.
-void dequantise_source(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
-  auto how = Dequantisation::of(*job.dequantised, sides.checkpoint, store, processes);
-  agree(processes, [&] {
-    const NameFilter filter(job.names);
-    how.keep = [&](const std::string& name) { return filter.is_kept(name); };
-    sides.checkpoint.dequantise(how);
-    sides.model.dequantise(sides.expected.weights_of_codes());
-    const DequantisedFiles& made = *sides.checkpoint.dequantised();
-    const std::string option = "--dequantize " + how.dtype.name.str();
-    if (made.summary().empty())
-      log::warn("{}: no weight of {} is quantised", option, sides.checkpoint.path().string());
-    else
-      log::info("{}: weights become numbers, {}", option, made.summary());
-    if (!made.left_out().empty()) log::info("{}: left out with the codes: {}", option, join(made.left_out()));
-  });
-}
-
 /// Throws usage if a dequantised weight would be rounded a second time.
 void check_rounded_once(const ReshardJob& job, const ReshardSides& sides) {
   if (!job.dequantised) return;
@@ -347,8 +330,7 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
       if (has_choice && job.deltas.empty())
         for (std::string& warning : unused_patterns(job.names, checkpoint, names))
           sides.source.warnings.push_back(std::move(warning));
-      if (job.dequantised) check_whole_units(sides.source.placement, checkpoint.dequantised()->units());
-      sides.selection = select(job.names, sides.source.placement, checkpoint.masters());
+      sides.selection = select_weights(job.names, sides.source.placement, checkpoint.masters());
       sides.history.names = sides.selection.map;
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
                                        left_out_tensors(job, checkpoint, sides.source.placement)))
@@ -507,7 +489,10 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     });
     sides.model.file_of = value_of(0, sides.model.file_of, processes);
   }
-  if (job.dequantised) dequantise_source(job, stores.reading(), processes, sides);
+  if (job.dequantised) {
+    dequantise(sides.checkpoint, *job.dequantised, job.names, stores.reading(), processes);
+    sides.model.dequantise(sides.expected.weights_of_codes());
+  }
   resolve_source_side(job, stores.reading(), processes, sides);
   agree(processes, [&] {
     check_complete(sides);
@@ -552,6 +537,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     find_target_arrays(sides.target.placement, tables.plan);
   });
   sides.tables = std::move(tables.plan);
+  check_moved_codes(sides.checkpoint, sides.source.placement, sides.target.placement, stores.reading(), processes);
   agree(processes, [&] {
     check_any_tensor(sides);
     check_readers(sides);

@@ -7,20 +7,31 @@
 
 namespace ckpt {
 
-CodeNumbers numbers_of_bytes(ElementKind kind) {
+namespace {
+
+template <class NumberOf>
+CodeNumbers numbers_of(const NumberOf& number_of) {
   CodeNumbers numbers{};
-  for (std::size_t code = 0; code < numbers.size(); ++code) {
-    const auto byte = static_cast<std::byte>(code);
-    numbers[code] = kind == ElementKind::signed_integer
-                        ? static_cast<float>(static_cast<std::int8_t>(code))
-                        : static_cast<float>(float_value({kind, 1, false, true}, &byte));
-  }
+  for (std::size_t code = 0; code < numbers.size(); ++code) numbers[code] = number_of(static_cast<std::byte>(code));
   return numbers;
 }
 
-CodeNumbers numbers_of_e2m1() {
-  CodeNumbers numbers{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
-  for (std::size_t code = 0; code < 8; ++code) numbers[8 + code] = -numbers[code];
+float small_float(ElementKind kind, std::byte code) {
+  return static_cast<float>(float_value({kind, 1, false, true}, &code));
+}
+
+}  // namespace
+
+const CodeNumbers& numbers_of_bytes(ElementKind kind) {
+  static const CodeNumbers e4m3 = numbers_of([](std::byte code) { return small_float(ElementKind::f8_e4m3, code); });
+  static const CodeNumbers e5m2 = numbers_of([](std::byte code) { return small_float(ElementKind::f8_e5m2, code); });
+  static const CodeNumbers integers =
+      numbers_of([](std::byte code) { return static_cast<float>(static_cast<std::int8_t>(code)); });
+  return kind == ElementKind::f8_e4m3 ? e4m3 : kind == ElementKind::f8_e5m2 ? e5m2 : integers;
+}
+
+const CodeNumbers& numbers_of_e2m1() {
+  static const CodeNumbers numbers = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
   return numbers;
 }
 

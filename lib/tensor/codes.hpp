@@ -12,11 +12,11 @@ namespace ckpt {
 /// The numbers that codes of 4 or 8 bits stand for, before they are scaled.
 using CodeNumbers = std::array<float, 256>;
 
-/// Returns the numbers of an 8-bit float or of a signed byte. Throws nothing; `kind` must be one of these.
-CodeNumbers numbers_of_bytes(ElementKind kind);
+/// Returns the numbers of a signed byte, or of an 8-bit float: E4M3 or E5M2.
+const CodeNumbers& numbers_of_bytes(ElementKind kind);
 /// Returns the numbers of E2M1, floats of 4 bits (OCP Microscaling Formats 1.0): 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their
 /// negatives.
-CodeNumbers numbers_of_e2m1();
+const CodeNumbers& numbers_of_e2m1();
 
 /// How codes lie in bytes.
 enum class CodePacking : std::uint8_t { bytes, low_half_first, high_half_first };

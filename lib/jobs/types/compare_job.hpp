@@ -52,6 +52,7 @@ struct CompareJob {
   CheckpointPlace b;
   NameChoice names = {};                         ///< applies to A's parameters; to those that only B has, by B's names
   ReplicaCheck replicas = ReplicaCheck::sample;  ///< how far A's copies are compared before one is read
+  std::optional<DType> dequantised = {};         ///< A's quantised weights are numbers of this type
   std::optional<Tolerance> tolerance = {};       ///< with one, floating-point dtypes may differ
   bool is_rounded = false;                       ///< they may, too: A's elements, rounded to B's dtype, are to be B's
   Resources resources = {};

@@ -415,8 +415,10 @@ class Conversion {
     const TensorForm form(text, sizes_, rest.value_or(std::vector<std::uint64_t>{}));
     const std::string object = "'" + source.tensor->name + "'";
     if (!rest || !form.fits(shape)) {
-      const char* const remedy = draft.state_pattern ? "a factored moment cannot follow its tensor"
-                                                     : "do the sizes fit this checkpoint? --size says them";
+      const std::string fitting = draft.state_pattern || !rest ? "" : form.fitting_sizes(shape);
+      const std::string remedy = draft.state_pattern ? "a factored moment cannot follow its tensor"
+                                 : fitting.empty()   ? "do the sizes fit this checkpoint? --size says them"
+                                                     : fitting + " would fit: --size says what this checkpoint has";
       throw Error(Kind::input, object,
                   {to_string(shape),
                    to_string(form.shape()) + " by " + where(draft.rule) + " (" + form.sizes_in_words() + ")",

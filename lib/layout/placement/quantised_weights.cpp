@@ -178,23 +178,28 @@ class Finder {
   void find_blocks(const Tensor& codes, const Tensor& scale, QuantisedWeight& weight) const {
     const Shape& shape = codes.shape;
     if (!is_wide_float(scale.dtype) && !is_e8m0(scale.dtype)) refuse_shape(codes, scale, "scales that are floats");
-    if (auto spread =
-            is_e8m0(scale.dtype) && numel(scale.shape) > 1 ? std::nullopt : spread_block(shape, scale.shape)) {
+    using Block = std::pair<std::uint64_t, std::uint64_t>;
+    const std::vector<Block> known =
+        config_.block ? std::vector<Block>{*config_.block} : std::vector<Block>{square_block, {1, mx_block}};
+    const auto take_block = [&] {
+      const auto block = std::find_if(known.begin(), known.end(),
+                                      [&](const Block& each) { return scale.shape == scales_of(shape, each); });
+      if (block == known.end()) return false;
+      weight.block = weight.unit = block_of(shape, *block);
+      weight.what =
+          *block == Block{1, mx_block} && is_e8m0(scale.dtype) ? "MXFP8" : "fp8 in blocks of " + product(*block);
+      return true;
+    };
+    // One scale of two dimensions may be that of a short block.
+    const bool has_blocks = config_.block || weight.scales != weight.name + "_scale" || is_e8m0(scale.dtype);
+    if (has_blocks && take_block()) return;
+    if (auto spread = spread_block(shape, scale.shape)) {
       weight.block = std::move(*spread);
       weight.what = numel(scale.shape) == 1 ? "fp8 by tensor" : "fp8 by channel";
       weight.unit = Shape(shape.size(), 1);
       return;
     }
-    using Block = std::pair<std::uint64_t, std::uint64_t>;
-    const std::vector<Block> known =
-        config_.block ? std::vector<Block>{*config_.block} : std::vector<Block>{square_block, {1, mx_block}};
-    for (const Block& block : known) {
-      if (scale.shape != scales_of(shape, block)) continue;
-      weight.block = weight.unit = block_of(shape, block);
-      weight.what =
-          block == Block{1, mx_block} && is_e8m0(scale.dtype) ? "MXFP8" : "fp8 in blocks of " + product(block);
-      return;
-    }
+    if (take_block()) return;
     refuse_shape(codes, scale,
                  to_string(scales_of(shape, known.front())) + ", by blocks of " + product(known.front()) + " of " +
                      to_string(codes.shape));
@@ -297,7 +302,9 @@ class Finder {
     weight.stored_less = is_gptq && config_.format != "gptq_v2" ? 1 : 0;
     if (!is_integer(zeros.dtype, 4) || zeros.shape != Shape{scales.shape[0], ceil_div(outputs, codes_in_word)})
       refuse_shape(codes, zeros, "words of 8 zero points for each of " + std::to_string(scales.shape[0]) + " groups");
-    const Tensor* const groups = is_gptq ? find(base + "g_idx") : nullptr;
+    const Tensor* const groups = !is_gptq               ? nullptr
+                                 : config_.is_reordered ? &needed(codes, base + "g_idx")
+                                                        : find(base + "g_idx");
     if (groups != nullptr) {
       if (!is_integer(groups->dtype, 4) || groups->shape != Shape{inputs})
         refuse_shape(codes, *groups, "the group of each input");
@@ -390,7 +397,7 @@ class Finder {
     if (codes.dtype.kind != ElementKind::signed_integer || codes.dtype.size != 1 || !codes.name.ends_with(ending))
       return false;
     const std::string base = without(codes.name, ending);
-    const Tensor* const scales = find(base + "SCB");
+    const Tensor* const scales = config_.method == "bitsandbytes" ? &needed(codes, base + "SCB") : find(base + "SCB");
     if (scales == nullptr) return false;
     const Shape& shape = codes.shape;
     if (shape.size() != 2 || !is_wide_float(scales->dtype) || numel(scales->shape) != shape[0])
@@ -486,6 +493,8 @@ QuantisationConfig QuantisationConfig::parse(const std::string& text, const std:
   take_text(object, "version", config.version);
   std::ranges::transform(config.version, config.version.begin(), [](unsigned char c) { return std::tolower(c); });
   take_block(object, "weight_block_size", config);
+  if (const auto reordered = object.find("desc_act"); reordered != object.end())
+    config.is_reordered = *reordered == true;
   if (const auto bits = object.find("bits"); bits != object.end() && bits->is_number_unsigned())
     config.bits = bits->get<std::uint64_t>();
   if (const auto group = object.find("group_size"); group != object.end() && group->is_number_integer())

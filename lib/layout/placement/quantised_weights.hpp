@@ -21,6 +21,7 @@ struct QuantisationConfig {
   std::optional<std::pair<std::uint64_t, std::uint64_t>> block;  ///< rows and columns that share a scale
   std::optional<std::uint64_t> group;                            ///< inputs that share a scale; 0: all
   std::optional<std::uint64_t> bits;                             ///< of a code
+  bool is_reordered = false;  ///< of GPTQ: groups have inputs from anywhere (desc_act)
 
   /// Parses a config.json, or its `text_config`. Throws input.
   static QuantisationConfig parse(const std::string& json, const std::string& origin);
