@@ -98,7 +98,8 @@ def main():
             if given.list and what in ("told", "not told"):
                 print(f"{what}: {family.name}: {words}\n    {said.strip()}")
     print("  " + ", ".join(f"{number} {what}" for what, number in counts.items()))
-    assert counts["told"] >= 0.95 * (counts["told"] + counts["not told"]), "too few are told"
+    # Of all, two are not told: gpt_oss' sinks have a number for each head, too few to tell chance from likeness. A small sample may have one.
+    assert counts["not told"] <= max(1, 0.05 * (counts["told"] + counts["not told"])), "too few are told"
 
 
 if __name__ == "__main__":
