@@ -9,9 +9,9 @@
 #include "base/utf8.hpp"
 #include "io/crc.hpp"
 #include "io/crc32c.hpp"
+#include "store/cursor.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/kept_tree.hpp"
-#include "store/cursor.hpp"
 #include "store/tensorflow/table.hpp"
 
 namespace ckpt::tensorflow {
