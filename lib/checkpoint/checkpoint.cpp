@@ -297,8 +297,12 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);
     endings.insert(file_path(file).extension().string());
-    const Format* const format = format_by_ending(formats(), file_name(file));
-    if (format != nullptr && format->is_directory) return;
+    const std::string name = file_path(file).filename().string();
+    const Format* const by_ending = format_by_ending(formats(), name);
+    if (std::ranges::any_of(formats(), [&](const Format& format) {
+          return format.is_directory && (&format == by_ending || name.starts_with(format.beginning));
+        }))
+      return;
   }
   if (endings.contains(torch::dcp_ending)) named.insert(torch::torch_dist_tree);
   std::vector<std::string> others;

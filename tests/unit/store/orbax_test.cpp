@@ -151,7 +151,7 @@ TEST_CASE("pieces become chunks that divide them all, and lie as one run in each
     const TemporaryDirectory folder;
     std::vector<IndexedFile> files;
     for (const Interval& cut : each.cuts) {
-      FileSpec::Array array{"a.0.w", *number_type("u8"), each.shape, {}, each.shape};
+      FileSpec::Array array{"a.0.w", *number_type("u8"), each.shape, {}, each.shape, {}};
       Box box = whole(each.shape);
       if (!each.shape.empty()) box.set(each.along, cut);
       array.shape = box.shape();
@@ -190,7 +190,7 @@ TEST_CASE("pieces become chunks that divide them all, and lie as one run in each
 TEST_CASE("a tree's names are keys of dicts, and of lists where they count from 0") {
   FileSpec spec;
   for (const char* const name : {"opt.0.mu", "opt.1.mu", "layers.1.w", "layers.2.w", "it's"})
-    spec.arrays.push_back({name, *number_type("f32"), Shape{2}});
+    spec.arrays.push_back({name, *number_type("f32"), Shape{2}, {}, {}, {}});
   const auto texts = orbax::index_texts({{"orbax_data_0000000", orbax::form_of(spec).room.index}});
   const auto tree = nlohmann::json::parse(texts[1].bytes).at("tree_metadata");
   CHECK(tree.at("('opt', '1', 'mu')").at("key_metadata")[1].at("key_type") == 1);
