@@ -76,6 +76,10 @@ std::string words(const Advice& advice, const std::string& layout) {
       return "use --exchange " + advice.detail;
     case What::excuse_by_name:
       return "excuse what is meant to differ with --expect-missing or --expect-extra";
+    case What::allow_arithmetic:
+      return "allow it with --allow-arithmetic";
+    case What::excuse_unlike:
+      return "where training began it anew, excuse it with --unlike " + shell_word(advice.detail);
     case What::give_tensors:
       return "give them with --expect";
     case What::give_mesh:

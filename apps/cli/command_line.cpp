@@ -16,7 +16,7 @@ namespace ckpt::cli {
 namespace {
 
 /// The option that an unknown word may mean: "did you mean --memory? ", or nothing.
-std::string guess(const std::string& word, const CLI::App& app, const std::vector<OptionText>& options) {
+std::string guess(const std::string& word, const std::vector<OptionText>& options) {
   constexpr std::size_t alike = 4;  // the dashes and two letters
   std::vector<std::string> names;
   for (const OptionText& option : options)
@@ -24,9 +24,11 @@ std::string guess(const std::string& word, const CLI::App& app, const std::vecto
       if (name.starts_with("--")) names.push_back(name);
   const std::string bare = word.substr(0, word.find('='));
   for (const std::string_view option : options_like(bare))
-    if (app.get_option_no_throw(std::string(option)) != nullptr) return "did you mean " + std::string(option) + "? ";
+    if (std::ranges::find(names, option) != names.end()) return "did you mean " + std::string(option) + "? ";
   const auto near = nearest(bare, names, 1);
-  if (near.empty() || near[0].compare(0, alike, word, 0, alike) != 0) return "";
+  if (near.empty()) return "";
+  const bool has_letters_swapped = std::ranges::is_permutation(near[0], bare);  // --fromat
+  if (!has_letters_swapped && near[0].compare(0, alike, word, 0, alike) != 0) return "";
   return "did you mean " + near[0] + "? ";
 }
 
@@ -60,6 +62,11 @@ std::string CommandLine::note(const std::string& names, const std::string& type,
 
 void CommandLine::value(const std::string& names, std::string& to, const std::string& type, const std::string& text) {
   app_->add_option(note(names, type, text, false), to);
+}
+
+void CommandLine::value_or_none(const std::string& names, std::string& to, const std::string& type,
+                                const std::string& text, const std::string& without) {
+  app_->add_option(note(names, type, text, false), to)->expected(0, 1)->default_str(without);
 }
 
 void CommandLine::repeated(const std::string& names, std::vector<std::string>& to, const std::string& type,
@@ -115,7 +122,7 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
   if (extra.empty()) return std::nullopt;
   const std::string& word = extra.front();
   if (word.size() > 1 && word[0] == '-')
-    throw Error(Kind::usage, word, {"unknown option", "", guess(word, *app_, options) + see_help()});
+    throw Error(Kind::usage, word, {"unknown option", "", guess(word, options) + see_help()});
   refuse_paths(extra);
   throw Error(Kind::usage, "'" + word + "'", {"one argument too many", "one " + join(positionals_), see_help()});
 }

@@ -27,6 +27,9 @@ class CommandLine {
   /// `names`: "-o,--output,(--out)"; one in parentheses is taken, but not shown. `type`: "PATH"; "json|tree" where the
   /// value is one of these words.
   void value(const std::string& names, std::string& to, const std::string& type, const std::string& text);
+  /// An option whose value may be left out, if it is the last word: then `to` becomes `without`.
+  void value_or_none(const std::string& names, std::string& to, const std::string& type, const std::string& text,
+                     const std::string& without);
   /// An option that may be repeated; each use takes one value.
   void repeated(const std::string& names, std::vector<std::string>& to, const std::string& type,
                 const std::string& text);

@@ -141,6 +141,13 @@ KeepRule parse_keep(const std::string& text) {
   return {parse_globs("--keep", {text.substr(0, colon)}).front(), text.substr(begin)};
 }
 
+std::optional<DType> dequantised_from(const Options& options) {
+  if (options.dequantize.empty()) return std::nullopt;
+  return choose<std::optional<DType>>(
+      {dtype_word(options.dequantize), "--dequantize"},
+      {{"bf16", number_type("bf16")}, {"f16", number_type("f16")}, {"f32", number_type("f32")}});
+}
+
 ReplicaCheck replicas_from(const Options& options) {
   if (options.replicas.empty()) return ReplicaCheck::sample;
   return choose<ReplicaCheck>(
@@ -293,17 +300,25 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   if (job.target.is_like_expected) job.target.file_bytes = ~std::uint64_t{0};
   if (!options.to_mesh.empty()) job.target.mesh = parse_mesh(options.to_mesh);
   if (!options.cards.empty()) job.target.cards = parse_count({options.cards, "--cards"}, max_cards);
+  job.target.must_cut = program.verb == Verb::split;
   if (!options.uneven.empty())
     job.target.uneven =
         choose<Uneven>({options.uneven, "--uneven"}, {{"ceil", Uneven::ceil}, {"balanced", Uneven::balanced}});
   job.spared_files = files_read(options);
   job.names = names_from(options);
   job.map = parse_map(options.names, options.sizes);
+  job.map.allows_arithmetic = options.allow_arithmetic;
   job.first_copies = parse_globs("--first", options.first);
   for (const std::string& text : options.cast) job.casts.push_back(parse_cast(text));
+  job.dequantised = dequantised_from(options);
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
-  if (job.expectation) job.expectation->allowances.any_dtype = !job.casts.empty() || job.target.is_like_expected;
+  if (job.expectation) {
+    job.expectation->allowances.any_dtype =
+        !job.casts.empty() || job.target.is_like_expected || job.dequantised.has_value();
+    job.expectation->dequantised = job.dequantised;
+  }
+  job.unlike = parse_globs("--unlike", options.unlike);
   job.replicas = replicas_from(options);
   job.mixes_steps = job.replicas == ReplicaCheck::trust;
   job.is_view = options.view;
@@ -334,7 +349,9 @@ CompareJob compare_job(const Options& options, const Environment& environment) {
   job.b.path = options.output;
   job.names = names_from(options);
   job.map = parse_map(options.names, options.sizes);
+  job.map.allows_arithmetic = options.allow_arithmetic;
   job.first_copies = parse_globs("--first", options.first);
+  job.dequantised = dequantised_from(options);
   job.expectation = parse_expectation(options.expectation);
   job.replicas = replicas_from(options);
   if (!options.tolerance.empty()) job.tolerance = parse_tolerance(options.tolerance);

@@ -63,6 +63,10 @@ void declare_names(CommandLine& line, Verb verb, Options& to) {
           (verb == Verb::verify ? "A, B" : "SRC, or in the directory that --expect names"));
   line.repeated("--size", to.sizes, "NAME=N",
                 "with --names: a size of the map, or a field of config.json, for example --size g=8");
+  line.flag(
+      "--allow-arithmetic", to.allow_arithmetic,
+      "a map may recompute elements (\"times\", \"plus\"): in f32, each result rounded, so that the way back need not "
+      "give the same bits; without it such a map is refused");
 }
 
 void declare_parameters(CommandLine& line, Verb verb, Options& to) {
@@ -87,6 +91,16 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
         "GLOB names is refused, unless DTYPE is followed by !: --cast 'bf16!:NAME'. "
         "--expect then compares no dtypes; for example --cast bf16 --cast 'f32:*.norm.*'");
   }
+  line.value(
+      "--dequantize,(--dequantise)", to.dequantize, "bf16|f16|f32",
+      std::string(verb == Verb::verify ? "compare A's quantised weights as numbers with B's"
+                                       : "write quantised weights as numbers") +
+          ": fp8 (scales by block, channel or tensor), MXFP8, MXFP4, NVFP4, GPTQ, AWQ, bitsandbytes, known by "
+          "their names, dtypes and config.json beside " +
+          (verb == Verb::verify ? "A" : "SRC") +
+          "; reckoned in f32 and rounded once. Codes and scales are left out: names and layouts mean the weights, "
+          "q_proj.weight for q_proj.qweight" +
+          (verb == Verb::merge ? ". With --like, config.json loses quantization_config" : ""));
 }
 
 void declare_comparison(CommandLine& line, Options& to) {
@@ -135,7 +149,13 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
                "a directory like that of a Hugging Face model: SRC's tensors under its names, by the map of names that "
                "its config.json asks for (--names says another), in its dtypes and its files, with copies of "
                "config.json, tokenizer and whatever else is no weight. Names, shapes and dtypes must be its, as with "
-               "--expect. An optimizer's state is left out");
+               "--expect. An optimizer's state is left out. Samples of its weights show whether elements are in their "
+               "places: they correlate with those of an earlier step or the base model");
+  if (verb == Verb::merge)
+    line.repeated(
+        "--unlike", to.unlike, "GLOB",
+        "with --like: parameters whose elements need not be like HF_DIR's, as training began them anew; may be "
+        "repeated");
   line.flag("--virtual", to.view,
             "HDF5 alone: write files that only show SRC's data (virtual datasets, by relative paths), at once and "
             "whatever its size; no data is read, so that copies are compared only where --replicas says so. SRC must "
@@ -289,6 +309,7 @@ void check_comparison(const CommandLine& line, const Options& options) {
   if (!options.drop.empty()) refuse("--drop");
   if (!options.rename.empty()) refuse("--rename");
   if (!options.names.empty()) refuse("--names");
+  if (!options.dequantize.empty()) refuse("--dequantize");
 }
 
 /// Throws usage for options that require data to be written.
@@ -329,6 +350,13 @@ void check_like(const Options& options) {
     contradiction("--like with --format " + options.format, "safetensors, which is what it writes");
 }
 
+void check_dequantize(const Options& options) {
+  if (options.view)
+    contradiction("--dequantize and --virtual are given", "one of them: what is shown keeps the source's elements");
+  if (!options.delta.empty() || !options.model.empty())
+    contradiction("--dequantize and deltas of tables are given", "one of them: merge the tables first");
+}
+
 void check_uneven(const Options& options) {
   if (!options.uneven.empty() && options.to_mesh.empty() && options.cards.empty())
     contradiction("--uneven without --to-mesh or --cards", "one of them, or \"uneven\" in the layout of --to");
@@ -345,9 +373,9 @@ void check(const Program& program, const CommandLine& line, const Options& optio
     check_comparison(line, options);
   else
     check_output(line, options);
-  if (options.view && !options.names.empty())
-    contradiction("--names and --virtual are given", "one of them: what is shown keeps the source's tensors");
   if (!options.like.empty()) check_like(options);
+  if (!options.unlike.empty() && options.like.empty()) contradiction("--unlike without --like", "--like HF_DIR too");
+  if (!options.dequantize.empty()) check_dequantize(options);
   if (options.source_layout == "-" && options.target_layout == "-")
     contradiction("two layouts are to come from standard input", "at most one -");
   if (!options.delta_layout.empty() && options.delta.empty() && options.model.empty())

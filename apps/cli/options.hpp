@@ -33,8 +33,10 @@ struct Options {
   std::vector<std::string> first;
   std::string names;               ///< --names, with its #SIDE
   std::vector<std::string> sizes;  ///< --size
+  bool allow_arithmetic = false;
   bool master_weights = false;
   std::vector<std::string> cast;
+  std::string dequantize;
   std::vector<std::string> keep;
   std::vector<std::string> delta;
   std::string delta_layout;
@@ -53,6 +55,7 @@ struct Options {
   std::string leaves;
   std::string shard_size;
   std::string like;
+  std::vector<std::string> unlike;
   bool view = false;  ///< --virtual
   bool crc = false;
   std::string digits;

@@ -56,7 +56,7 @@ void check_pipe(const Program& program, const Options& options) {
     throw Error(Kind::usage, "-o " + options.output,
                 {found, "one file, written from its beginning to its end", remedy});
   };
-  if (program.verb != Verb::merge || !options.shard_size.empty())
+  if (program.verb != Verb::merge || !options.shard_size.empty() || !options.like.empty())
     refuse("the output is a directory of files, and no pipe takes that",
            "write a directory and send it with tar, or merge into one file with ckpt-merge");
   if (options.view)

@@ -40,6 +40,8 @@ namespace ckpt::cli {
 
 namespace {
 
+constexpr const char* every_map = "?";  ///< --names without a map
+
 /// Returns whether a layout says nothing of a name, as a draft does of what is open.
 class IsOpen {
  public:
@@ -235,7 +237,11 @@ std::shared_ptr<const NameMapping> mapping_of(const InspectOptions& options, con
   wish.is_padded = [](const std::string&, std::size_t) { return true; };
   MapPlaces places{layout ? &*layout : nullptr, nullptr, false, {options.path}};
   if (!options.expectation.reference.empty()) places.models.emplace_back(options.expectation.reference);
-  return load_mapping(parse_map(options.names, options.sizes), places, std::move(wish), processes);
+  MapChoice choice;
+  if (options.names == every_map) return nullptr;
+  agree(processes, [&] { choice = parse_map(options.names, options.sizes); });
+  choice.allows_arithmetic = true;  // nothing is written
+  return load_mapping(choice, places, std::move(wish), processes);
 }
 
 /// Finds what PATH is. A directory above checkpoints is an error like any other, after which is shown how to look at
@@ -279,9 +285,11 @@ void run_inspection(const InspectOptions& options, std::optional<Layout> layout,
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     const Inspection inspection = inspect(options, found, expected, choice, stores.reading());
-    if (mapping) {
+    if (mapping || options.names == every_map) {
       std::optional<Placement> alone;
-      return print(names_text(expected_in(found.files, inspection, alone), *mapping, output_width()));
+      const Placement& placement = expected_in(found.files, inspection, alone);
+      return print(mapping ? names_text(placement, *mapping, output_width())
+                           : ready_maps_text(placement, output_width()));
     }
     if (picture != nullptr) picture->write(picture_of(inspection));
     if (options.json)
@@ -346,10 +354,12 @@ void declare_shown(CommandLine& line, InspectOptions& options) {
       "--as-layout", options.as_layout, "WHAT",
       "instead of tables, a layout as JSON: that of a strategy file of MindSpore, or of a directory with one for "
       "each pipeline stage; or the one that a checkpoint carries, or says of itself. PATH may then be left out");
-  line.value(
+  line.value_or_none(
       "--names", options.names, "MAP[#SIDE]",
       "instead of tables of PATH, what a map of names makes of it: a line for each tensor of the other side, with "
-      "the tensors that it is made of; a file, or a map that comes with the programs, such as llama");
+      "the tensors that it is made of; a file, or a map that comes with the programs, such as llama. Without MAP, as "
+      "the last word, which of these maps takes how many of PATH's names",
+      every_map);
   line.repeated("--size", options.sizes, "NAME=N", "with --names: a size of the map, or a field of config.json");
   line.flag("--json", options.json, "JSON instead of tables");
 }
@@ -428,6 +438,9 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
     return options;
   }
   options.draft = options.draft || is_draft;
+  std::error_code none;
+  if (options.path.empty() && std::filesystem::exists(options.names, none) && !options.names.ends_with(".json"))
+    options.path = std::exchange(options.names, every_map);
   check(line, options);
   return options;
 }

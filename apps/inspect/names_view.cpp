@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "jobs/name_maps.hpp"
 #include "report/render.hpp"
 #include "report/table.hpp"
 #include "tensor/strided_copy.hpp"
@@ -66,6 +67,22 @@ Lines names_text(const Placement& placement, const NameMapping& mapping, std::op
   Lines lines = table.lines(width);
   for (const std::string& note : notes_of(mapped)) lines.add(note);
   return lines;
+}
+
+Lines ready_maps_text(const Placement& placement, std::optional<std::size_t> width) {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : placement.tensors()) names.push_back(tensor.name);
+  using Column = Table::Column;
+  Table table({{"map"},
+               {"side"},
+               {"takes", Column::Kind::number},
+               {"of", Column::Kind::number},
+               {"other side"},
+               {"for models", Column::Kind::flexible}});
+  for (const MapFit& fit : fits_of_ready_maps(names))
+    table.add(
+        {fit.map, fit.side, std::to_string(fit.taken), std::to_string(names.size()), fit.other_side, join(fit.models)});
+  return table.lines(width);
 }
 
 }  // namespace ckpt::cli

@@ -12,4 +12,7 @@ namespace ckpt::cli {
 /// many copies, and the shortest run of elements that moves together.
 Lines names_text(const Placement& placement, const NameMapping& mapping, std::optional<std::size_t> width);
 
+/// The maps that come with the programs, and how many of a checkpoint's names each side of them takes.
+Lines ready_maps_text(const Placement& placement, std::optional<std::size_t> width);
+
 }  // namespace ckpt::cli

@@ -32,6 +32,7 @@ std::string program_names(const std::vector<Command>& all) {
   return names;
 }
 
+/// As bash and zsh read it.
 std::string in_single_quotes(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -166,7 +167,7 @@ std::string fish_option(const std::string& where, const OptionText& option) {
   for (const std::string& name : option.names)
     text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   const Value value = value_of_option(option);
-  if (value == Value::word) text += " -x -a " + in_single_quotes(spaced(option.choices()));
+  if (value == Value::word) text += " -x -a " + in_fish_quotes(spaced(option.choices()));
   if (value == Value::file) text += " -r -F";
   if (value == Value::other) text += " -x";
   return text + " -d " + in_fish_quotes(option.in_short()) + "\n";
@@ -178,7 +179,7 @@ std::string fish(const std::vector<Command>& all) {
       "complete -c ckpt -n __fish_use_subcommand -f -a help -d 'everything about a verb'\n";
   for (const Command& each : all) {
     const std::string& verb = each.manual.verb;
-    text += "complete -c ckpt -n __fish_use_subcommand -f -a " + verb + " -d " + in_single_quotes(each.does) + "\n";
+    text += "complete -c ckpt -n __fish_use_subcommand -f -a " + verb + " -d " + in_fish_quotes(each.does) + "\n";
     for (const OptionText& option : each.options(each.manual)) {
       text += fish_option("-c ckpt -n '__fish_seen_subcommand_from " + verb + "'", option);
       text += fish_option("-c ckpt-" + verb, option);

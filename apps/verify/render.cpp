@@ -107,6 +107,7 @@ Lines table_of(const CompareReport& comparison, std::optional<std::size_t> width
   }
   Lines lines = has_rows ? table.lines(width).add("") : Lines();
   if (comparison.prefix) lines.add(prefix_text(*comparison.prefix)).add("");
+  if (!comparison.likeness.empty()) lines.add(comparison.likeness).add("");
   return lines;
 }
 
@@ -219,6 +220,7 @@ std::string comparison_json(const ComparedPaths& paths, const CompareReport& com
   json["differences"] = Json::array();
   for (const Difference& difference : comparison.differences)
     json["differences"].push_back(difference_json(difference));
+  if (!comparison.likeness.empty()) json["likeness"] = comparison.likeness;
   if (!comparison.a_deviations.lines.empty()) json["a_deviations"] = comparison.a_deviations.lines;
   if (!comparison.b_deviations.lines.empty()) json["b_deviations"] = comparison.b_deviations.lines;
   return json_text(std::move(json)) + "\n";

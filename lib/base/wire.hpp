@@ -124,7 +124,7 @@ class Writer {
       raw({reinterpret_cast<const char*>(value.data()), value.size() * sizeof *value.data()});
     } else if constexpr (List<T> || Map<T>) {
       put(std::uint64_t{value.size()});
-      for (const auto& each : value) put(each);
+      for (const auto& each : value) put(static_cast<const typename T::value_type&>(each));  // a bit is no bool
     } else if constexpr (requires { value.to_wire(); }) {
       put(value.to_wire());
     } else {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
+
+#include "checkpoint/part_of_file.hpp"
 
 namespace ckpt {
 
@@ -82,32 +82,6 @@ class OwnSchema {
   const CardNames& names_;
   const CardFiles::File& owner_;
   Schema own_;
-  std::vector<std::size_t> places_;
-};
-
-class PartOfFile final : public SourceFile {
- public:
-  PartOfFile(std::unique_ptr<SourceFile> whole, std::vector<std::size_t> places)
-      : whole_(std::move(whole)), places_(std::move(places)) {}
-
-  void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
-    whole_->read(places_.at(dataset), offset, out);
-  }
-  void check(std::size_t dataset) override { whole_->check(places_.at(dataset)); }
-  std::optional<StridedForm> strided(std::size_t dataset) const override {
-    return whole_->strided(places_.at(dataset));
-  }
-  void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
-    whole_->read_as_stored(places_.at(dataset), offset, out);
-  }
-  bool will_need(std::size_t dataset, Interval bytes) override { return whole_->will_need(places_.at(dataset), bytes); }
-  std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
-    return whole_->located(places_.at(dataset), offset);
-  }
-  PartialSum sum_rest(const std::optional<FileSegment>& left_out) override { return whole_->sum_rest(left_out); }
-
- private:
-  std::unique_ptr<SourceFile> whole_;
   std::vector<std::size_t> places_;
 };
 

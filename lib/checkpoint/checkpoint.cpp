@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/card_views.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/directory_hints.hpp"
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/found_files.hpp"
@@ -23,6 +24,7 @@
 #include "layout/names/literal.hpp"
 #include "layout/names/naming.hpp"
 #include "layout/names/pattern.hpp"
+#include "layout/placement/scale_cuts.hpp"
 #include "store/dcp/dcp_directory.hpp"
 #include "store/stores.hpp"
 #include "tensor/stored_array.hpp"
@@ -177,7 +179,16 @@ std::filesystem::path Checkpoint::file_path(FileNumber file) const {
   return path_ / layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
 }
 
+void Checkpoint::dequantise(const Dequantisation& how) {
+  auto files = std::make_shared<const DequantisedFiles>(*this, how);
+  if (elsewhere_ && *elsewhere_ == layout_) elsewhere_ = files->layout();
+  layout_ = files->layout();
+  files_ = files->catalogs();
+  dequantised_ = std::move(files);
+}
+
 std::unique_ptr<SourceFile> Checkpoint::open_file(FileNumber file, SourceStore& store) const {
+  if (dequantised_) return dequantised_->open(file, store);
   return shared_.empty() ? store.open(file_path(file), files_[file]) : open_part(file_path(file), shared_[file], store);
 }
 
@@ -445,6 +456,7 @@ Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedS
                             " not there: " + join(missing);
   try {
     Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.card_arrays(), keep, expected);
+    if (checkpoint.dequantised() != nullptr) check_whole_units(resolved.placement, checkpoint.dequantised()->units());
     if (!missing.empty()) resolved.warnings.push_back(files + "; by what is in the others they would hold nothing");
     return resolved;
   } catch (Error& error) {

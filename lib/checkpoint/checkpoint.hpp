@@ -34,6 +34,9 @@ struct KnownFile {
 /// Keyed by the names that the checkpoint's layout gives the files.
 using KnownFiles = std::map<std::string, KnownFile>;
 
+class DequantisedFiles;
+struct Dequantisation;
+
 /// A checkpoint's files as all processes together see them: paths, metadata, and who can read which.
 class Checkpoint {
  public:
@@ -77,6 +80,10 @@ class Checkpoint {
   /// For parameters with matching names, only the lowest card's copy counts, and the others may differ. Warns of each
   /// pattern that matches none.
   void take_first_copies(const std::vector<Pattern>& names);
+  /// From here on shows quantised weights as numbers (`DequantisedFiles`, which throws).
+  void dequantise(const Dequantisation& how);
+  /// Null: weights are shown as they are stored.
+  const DequantisedFiles* dequantised() const noexcept { return dequantised_.get(); }
   /// Whether the layout comes from the directory's own metadata, so that no person can have got it wrong.
   bool describes_itself() const noexcept { return describes_itself_; }
 
@@ -142,6 +149,7 @@ class Checkpoint {
   std::vector<FileCatalog> files_;  // empty where the file is missing
   std::vector<SharedFile> shared_;  // by file number, where files_ has only the cards' own parts; else empty
   Owners owners_of_unshared_;
+  std::shared_ptr<const DequantisedFiles> dequantised_;
 };
 
 /// Throws usage unless the layout has one card with one file.

@@ -19,6 +19,7 @@
 #include "layout/names/name_groups.hpp"
 #include "store/likely_content.hpp"
 #include "store/stores.hpp"
+#include "store/tensorflow/bundle.hpp"
 
 namespace ckpt {
 
@@ -273,6 +274,16 @@ Error not_found_error(const fs::path& path, const std::string& expected) {
     return {Kind::input,
             path.string(),
             {"it is " + foreign->what + ": these programs do not read it", expected, foreign->remedy}};
+  // A prefix, as Paddle and TensorFlow take it, or a name without its ending.
+  for (const fs::path& entry : sorted_entries(path.has_parent_path() ? path.parent_path() : fs::path("."))) {
+    const std::string name = entry.filename().string();
+    if (!path.has_filename() || !name.starts_with(path.filename().string() + ".")) continue;
+    const std::string whole =
+        fs::path(entry).replace_filename(tensorflow::prefix_of_data(name).value_or(name)).string();
+    return {Kind::usage,
+            path.string(),
+            {"no such file or directory", expected, "give a whole name, for example " + shell_word(whole)}};
+  }
   return {Kind::usage, path.string(), {"no such file or directory", expected, "check the path"}};
 }
 

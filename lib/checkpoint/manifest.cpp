@@ -177,9 +177,10 @@ std::string_view in_place_of_fingerprints(FingerprintPlace place) {
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room,
                      FingerprintPlace place, const std::vector<ManifestTable>& tables,
-                     const std::vector<ManifestFile>& sidecars, const std::string& merged_by) {
+                     const std::vector<ManifestFile>& sidecars, const ManifestHistory& history) {
   std::string text = beginning(placement.layout());
-  if (!merged_by.empty()) text += ",\n \"merged_by\": " + merged_by;
+  if (!history.names.empty()) text += ",\n \"names\": " + history.names;
+  if (!history.merged_by.empty()) text += ",\n \"merged_by\": " + history.merged_by;
   while (text.back() == '\n') text.pop_back();
   if (const auto why = in_place_of_fingerprints(place); !why.empty())
     text += ",\n \"fingerprints\": " + quoted(std::string(why));
@@ -199,10 +200,10 @@ std::string manifest(const Layout& layout, const std::vector<ManifestFile>& file
 }
 
 std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints,
-                                 const std::vector<ManifestTable>& tables, const std::string& merged_by) {
+                                 const std::vector<ManifestTable>& tables, const ManifestHistory& history) {
   const bool with_fingerprints = fingerprints == FingerprintPlace::manifest;
   return manifest(placement, {longest("", with_fingerprints)}, any_fingerprints(placement, with_fingerprints),
-                  ManifestRoom{largest, least_manifest_bytes}, fingerprints, tables, {}, merged_by);
+                  ManifestRoom{largest, least_manifest_bytes}, fingerprints, tables, {}, history);
 }
 
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,

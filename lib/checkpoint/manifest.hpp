@@ -56,6 +56,12 @@ enum class FingerprintPlace { nowhere, manifest, report, views };
 /// The manifest's text in place of fingerprints; empty if it has them, or the job made none.
 std::string_view in_place_of_fingerprints(FingerprintPlace place);
 
+/// How a checkpoint was made of another one, as JSON; empty where it does not apply.
+struct ManifestHistory {
+  std::string merged_by = {};  ///< of a merged checkpoint: the layout whose rules cut its parameters before
+  std::string names = {};      ///< the map of names, its sizes, and the parameters that it recomputed
+};
+
 /// The bytes of a merged file that hold its manifest. The file's fingerprint leaves them out.
 struct ManifestRoom {
   std::uint64_t offset = 0;
@@ -65,12 +71,11 @@ struct ManifestRoom {
 /// The text of `checkpoint.json` (in a merged file: of the root attribute ckpt_manifest), which describes a checkpoint:
 /// sealed JSON, the same for the same checkpoint. `fingerprints`: one for every parameter, or empty to leave them
 /// out; `place` then says why. `room`: `files` is the one merged file, which holds the text there, filled up
-/// with spaces. `sidecars`: the small files of no card that are published beside the data files. `merged_by`: for a
-/// merged checkpoint the text of the layout whose rules cut its parameters before, or empty.
+/// with spaces. `sidecars`: the small files of no card that are published beside the data files.
 std::string manifest(const Placement& placement, const std::vector<ManifestFile>& files,
                      const std::vector<Fingerprint>& fingerprints, const std::optional<ManifestRoom>& room = {},
                      FingerprintPlace place = FingerprintPlace::manifest, const std::vector<ManifestTable>& tables = {},
-                     const std::vector<ManifestFile>& sidecars = {}, const std::string& merged_by = {});
+                     const std::vector<ManifestFile>& sidecars = {}, const ManifestHistory& history = {});
 
 /// The manifest of a directory without parameters, whose tables are in text files.
 std::string manifest(const Layout& layout, const std::vector<ManifestFile>& files,
@@ -78,7 +83,7 @@ std::string manifest(const Layout& layout, const std::vector<ManifestFile>& file
 
 /// A merged file's manifest with its final length, before the facts are known.
 std::string provisional_manifest(const Placement& placement, FingerprintPlace fingerprints,
-                                 const std::vector<ManifestTable>& tables = {}, const std::string& merged_by = {});
+                                 const std::vector<ManifestTable>& tables = {}, const ManifestHistory& history = {});
 
 /// Throws input if the manifest of the planned output would be larger than `most_bytes`.
 void check_manifest_size(const Placement& placement, bool is_single_file, bool with_fingerprints,

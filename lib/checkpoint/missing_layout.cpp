@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include "base/log.hpp"
 #include "base/shell_word.hpp"
@@ -249,6 +250,11 @@ bool is_leftover(const std::string& name) {
   return std::regex_match(name, form);
 }
 
+/// model.pdopt, optimizer.bin: larger than the model beside it, and seldom meant.
+bool is_of_optimizer(const std::string& name) {
+  return name.ends_with(".pdopt") || name.find("optim") != std::string::npos;
+}
+
 /// A file alone that carries the layout of a merged one, whatever its name counts.
 bool is_one_merged_file(const FoundFiles& found) {
   if (found.names.size() != 1) return false;
@@ -430,8 +436,11 @@ Error missing_layout_error(const FoundFiles& found, SourceStore& store, const Er
       std::find_if(kinds.begin(), kinds.end(), [](const auto& kind) { return kind.numbers.size() > 1; });
   if (names.size() > 1 && counted == kinds.end() && !differ_in_one_number(names)) {
     const std::size_t largest = *std::max_element(top.begin(), top.end(), [&](std::size_t a, std::size_t b) {
-      return std::pair(!is_leftover(found.names[a]), found.catalogs[a].bytes) <
-             std::pair(!is_leftover(found.names[b]), found.catalogs[b].bytes);
+      const auto rank = [&](std::size_t file) {
+        const std::string& name = found.names[file];
+        return std::tuple(!is_leftover(name), !is_of_optimizer(name), found.catalogs[file].bytes);
+      };
+      return rank(a) < rank(b);
     });
     return {Kind::usage,
             found.path.string(),

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/buffer.hpp"
+#include "tensor/cast.hpp"
 
 namespace ckpt {
 
@@ -12,7 +13,26 @@ ChunkComparison::ChunkComparison(const ComparedPair& pair, std::uint32_t process
       b_(pair.planner.target()),
       process_(process),
       traffic_(traffic),
-      files_(pair.b, b_, pair.store, pair.most_open) {}
+      files_(pair.b, b_, pair.store, pair.most_open) {
+  for (const ParameterId parameter : pair.parameters)
+    is_scaled_ = is_scaled_ || pair.planner.scaling(parameter) != nullptr;
+}
+
+/// What a map recomputes is recomputed for the comparison, too: in B's dtype, as if it were written. Returns `bytes`
+/// for elements that only move.
+std::span<std::byte> ChunkComparison::recomputed(const Chunk& chunk, std::span<std::byte> bytes) const {
+  std::optional<ParameterId> scaled;  // a chunk holds elements of one parameter
+  b_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region&) {
+    if (pair_.planner.scaling(parameter) != nullptr) scaled = parameter;
+  });
+  if (!scaled) return bytes;
+  const NumberFormat to = *number_format(b_.tensors()[*scaled].dtype);
+  thread_local Buffer buffer;
+  if (buffer.size() < chunk.elements.size() * to.size) buffer = Buffer(chunk.elements.size() * to.size);
+  Cast(*number_format(a_tensor(*scaled).dtype), to, *pair_.planner.scaling(*scaled))
+      .run(bytes.data(), buffer.data(), chunk.elements.size(), [](std::uint64_t) {});
+  return buffer.first(chunk.elements.size() * to.size);
+}
 
 const Tensor& ChunkComparison::a_tensor(ParameterId parameter) const {
   return pair_.planner.source().tensors()[pair_.planner.source_of(parameter)];
@@ -32,13 +52,14 @@ void ChunkComparison::write(const Chunk& chunk, std::span<std::byte> bytes, cons
   files_.read(chunk, own);
   traffic_.bytes_read += b_bytes;
   traffic_.bytes_written += b_bytes;
+  if (is_scaled_) bytes = recomputed(chunk, bytes);
   const bool is_equal = bytes.size() == own.size() && std::memcmp(bytes.data(), own.data(), bytes.size()) == 0;
   std::optional<TensorComparison> elements;
   Mismatch found;
   ParameterId of = 0;
   b_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& region) {
-    const Tensor& a = a_tensor(parameter);
     const Tensor& b = b_.tensors()[parameter];
+    const Tensor& a = pair_.planner.scaling(parameter) != nullptr ? b : a_tensor(parameter);
     if (region.fill || (is_equal && (a.dtype == b.dtype || are_same_numbers(a.dtype, b.dtype)))) return;
     Region here = region;
     here.offset -= chunk.elements.lo;

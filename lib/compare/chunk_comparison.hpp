@@ -62,11 +62,14 @@ class ChunkComparison : public Workload {
   std::uint32_t process() const noexcept { return process_; }
 
  private:
+  std::span<std::byte> recomputed(const Chunk& chunk, std::span<std::byte> bytes) const;
+
   const ComparedPair& pair_;
   const Placement& b_;
   std::uint32_t process_;
   Traffic& traffic_;
-  ChunkReader files_;  // of B
+  bool is_scaled_ = false;  // some parameter
+  ChunkReader files_;       // of B
 
   std::mutex mutex_;
   std::map<ParameterId, Mismatch> found_;

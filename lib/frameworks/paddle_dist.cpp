@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
@@ -230,6 +231,10 @@ class PaddleDescription {
                   {"is stored as a text", "bytes", "load it with Paddle, and save it with protocol 4"});
     std::vector<Interval> places;
     const std::uint64_t begin = run.first * made.dtype.size;
+    if (checked_add(begin, bytes) > stored.extents.bytes())
+      throw Error(Kind::input, "",
+                  {"has " + std::to_string(stored.extents.bytes()) + " bytes in this file",
+                   std::to_string(begin + bytes) + " at least", "is the file damaged?"});
     stored.extents.for_each_part({begin, begin + bytes}, [&](std::uint64_t place, Interval each) {
       places.push_back({place, place + each.size()});
     });

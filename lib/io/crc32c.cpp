@@ -54,8 +54,8 @@ std::uint32_t by_table(std::uint32_t sum, const std::byte* at, std::size_t count
 constexpr std::size_t lane_bytes = 4096;
 constexpr std::size_t lane_power = 15;  // lane_bytes are 2^15 bits
 
-__attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t sum, const std::byte* at,
-                                                               std::size_t count) {
+__attribute__((target("sse4.2,crc32"))) std::uint32_t by_instruction(std::uint32_t sum, const std::byte* at,
+                                                                     std::size_t count) {
   static constexpr std::uint32_t lane = powers_of_x()[lane_power];
   const auto word_at = [](const std::byte* place) {
     std::uint64_t word = 0;

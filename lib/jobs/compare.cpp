@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/log.hpp"
 #include "checkpoint/source_reader.hpp"
 #include "compare/compare_workload.hpp"
 #include "diagnosis/check_source.hpp"
 #include "diagnosis/fitting_change.hpp"
+#include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
 #include "exchange/exchange.hpp"
 #include "jobs/conflict_source.hpp"
+#include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/pairing.hpp"
 #include "jobs/types/memory_shares.hpp"
@@ -37,7 +40,8 @@ class Elements {
         processes_(processes),
         threads_(thread_count(job.resources, processes)) {}
 
-  std::map<ParameterId, Mismatch> compare(Counters& counters) {
+  /// `likeness`: what samples say of a map whose tensors differ.
+  std::map<ParameterId, Mismatch> compare(Counters& counters, std::string& likeness) {
     const ExchangeKind kind = choose_exchange(job_.resources.exchange, a_.files.is_shared(), processes_);
     const bool is_direct = kind == ExchangeKind::direct;
     const auto process = static_cast<std::uint32_t>(processes_.rank());
@@ -48,7 +52,7 @@ class Elements {
     // One third each for mapped parts of A, for staging, and for B's data.
     MemoryShares shares;
     agree(processes_, [&] { shares = share_memory(job_.resources.memory_bytes, 3, largest_chunk_read()); });
-    set_decoding_memory(store_, shares.chunks);
+    set_decoding_memory(store_, {&a_.files}, shares.chunks);
     SourceReader reader(a_.files, a_.placement(), store_, shares.windows, most_open_);
 
     counters.phase = Phase::replicas;
@@ -76,7 +80,10 @@ class Elements {
           if (b_.files.is_there(file)) b_.files.check_unchanged(store_, file);
     });
     warn_of_repeats(job_.resources.memory_bytes, decoding_of(store_), processes_);
-    return add_up(work.found());
+    std::map<ParameterId, Mismatch> all = add_up(work.found());
+    reader.read_buffered();
+    if (!all.empty() && job_.names.mapping) likeness = likeness_of(planner, readers, reader, shares.rest / 2);
+    return all;
   }
 
  private:
@@ -115,6 +122,30 @@ class Elements {
       for (const FileNumber file : b_.files.table().owned_by(card))
         if (b_.files.is_there(file)) of_b.push_back(file);
     work.files().read_with_direct_io(left(threads_ * exchange.chunk_bytes()), of_b);
+  }
+
+  std::string likeness_of(const Planner& planner, const Readers& readers, SourceReader& reader,
+                          std::uint64_t memory) const {
+    std::set<std::string> weights;
+    const MappedTensors mapped = job_.names.mapping->convert(taken_by_map(job_.names, a_.placement()));
+    for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
+      if (!mapped.origins[i].is_state) weights.insert(mapped.tensors[i].name);
+    std::vector<bool> is_weight(b_.placement().tensors().size(), false);
+    for (const ParameterId parameter : pairing_.parameters())
+      is_weight[parameter] = weights.contains(b_.placement().tensors()[parameter].name);
+    return likeness_in_words({.planner = planner,
+                              .readers = readers,
+                              .reader = reader,
+                              .names = job_.names,
+                              .other = b_.files,
+                              .of_other = b_.placement(),
+                              .store = store_,
+                              .other_name = "B",
+                              .memory = memory,
+                              .most_open = most_open_,
+                              .threads = threads_,
+                              .is_weight = [&](ParameterId parameter) { return is_weight[parameter]; }},
+                             processes_);
   }
 
   /// The largest chunk on either side.
@@ -158,8 +189,8 @@ class Elements {
 /// states the change that fits (`explain_conflict`). Collective.
 std::map<ParameterId, Mismatch> compare_elements(const CompareJob& job, const Pairing& pairing,
                                                  const ConflictSource& conflict_of_a, SourceStore& store,
-                                                 Communicator& processes, Counters& counters) {
-  return Elements(job, pairing, conflict_of_a, store, processes).compare(counters);
+                                                 Communicator& processes, Counters& counters, std::string& likeness) {
+  return Elements(job, pairing, conflict_of_a, store, processes).compare(counters, likeness);
 }
 
 /// The element of A, through a map of names, that is the element at an index of a tensor of B; empty without one.
@@ -228,7 +259,8 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   agree(processes, [&] {
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
-  job.names.mapping = mapping_between(job, a.files, b.files, processes);
+  if (job.dequantised) dequantise(a.files, *job.dequantised, job.names, store, processes);
+  if (!job.names.mapping) job.names.mapping = mapping_between(job, a.files, b.files, processes);
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   CompareReport result;
@@ -238,7 +270,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   explain_conflict(conflict_of_a, processes, [&] {
     agree(processes, [&] {
       a.resolved = resolve(a.files, conflict_of_a.keep, conflict_of_a.expected_shape);
-      of_a = select(job.names, a.placement());
+      of_a = select(job.names, a.placement(), a.files.masters());
       names.emplace(job.names, a.resolved, *of_a);
       for (const auto& [name, in_tree] : a.files.tree_names()) names->add_alias(name, in_tree);
       for (const auto& [name, in_tree] : b.files.tree_names()) names->add_alias(in_tree, name);
@@ -259,7 +291,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   for (const ComparedSide* side : {&a, &b})
     for (const std::string& warning : side->resolved.warnings) log::warn(warning);
   expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
-  const auto mismatches = compare_elements(job, *pairing, conflict_of_a, store, processes, counters);
+  const auto mismatches = compare_elements(job, *pairing, conflict_of_a, store, processes, counters, result.likeness);
   const auto counts_of_b = [&](ParameterId parameter) {
     return names->counts(b.placement().tensors()[parameter].name);
   };

@@ -23,8 +23,8 @@ ConflictSource conflict_source(const Checkpoint& checkpoint, SourceStore& store,
       return expected.shape(name_filter->new_name(name));
     };
   if (!expected) return source;
-  source.is_expected = [&choice, &expected, casts](const Resolved& resolved) {
-    Selection selection = select(choice, resolved.placement);
+  source.is_expected = [&checkpoint, &choice, &expected, casts](const Resolved& resolved) {
+    Selection selection = select(choice, resolved.placement, checkpoint.masters());
     cast(casts, resolved.placement, selection);
     const CountedNames names(choice, resolved, selection);
     return expected.of(selection, resolved.placement, &names, false).lines.empty();

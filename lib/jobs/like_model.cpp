@@ -30,6 +30,17 @@ bool is_of_weights(const std::string& name) {
   return name == manifest_name || name.starts_with('.');
 }
 
+/// A config.json without `quantization_config`; the same text if it has none.
+std::string without_quantisation(const std::string& text, const std::string& origin) {
+  constexpr const char* key = "quantization_config";
+  parse_json(text, origin, {Kind::input, "a model's config.json", ""});  // within its limits
+  auto json = nlohmann::ordered_json::parse(text);
+  bool is_changed = json.is_object() && json.erase(key) != 0;
+  if (json.is_object() && json.contains("text_config") && json["text_config"].is_object())
+    is_changed = json["text_config"].erase(key) != 0 || is_changed;
+  return is_changed ? json.dump(2) + "\n" : text;
+}
+
 }  // namespace
 
 ModelDirectory ModelDirectory::at(std::filesystem::path place) {
@@ -55,20 +66,35 @@ ModelDirectory ModelDirectory::at(std::filesystem::path place) {
   return model;
 }
 
-std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names) {
+void ModelDirectory::dequantise(const std::map<std::string, std::string>& weights_of_codes) {
+  for (const auto& [codes, weight] : weights_of_codes)
+    if (const auto file = file_of.find(codes); file != file_of.end()) file_of.emplace(weight, file->second);
+  std::erase_if(others, [](const std::string& name) {
+    return name == "hf_quant_config.json" || name == "quantize_config.json" || name == "quant_config.json";
+  });
+}
+
+std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names,
+                               bool is_dequantised) {
   place = directory_of(std::move(place));
   std::vector<Sidecar> copies;
-  for (const std::string& name : names)
-    copies.push_back({name, small_text(place / name, most_copied_bytes, "a file beside a model's weights")});
+  for (const std::string& name : names) {
+    std::string text = small_text(place / name, most_copied_bytes, "a file beside a model's weights");
+    if (is_dequantised && name == "config.json") text = without_quantisation(text, (place / name).string());
+    copies.push_back({name, std::move(text)});
+  }
   return copies;
 }
 
 std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts,
-                             Selection& selection) {
+                             const Placement& source, Selection& selection) {
   std::uint64_t count = 0;
-  for (Tensor& tensor : selection.tensors) {
+  for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
+    Tensor& tensor = selection.tensors[i];
     const std::optional<DType> wanted = expected.dtype(tensor.name);
-    if (!wanted || *wanted == tensor.dtype || !casts.empty()) continue;
+    if (!wanted || *wanted == tensor.dtype) continue;
+    const std::string& read = source.tensors()[selection.source_of[i]].name;
+    if (std::ranges::any_of(casts, [&](const CastRule& rule) { return rule.names.matches(read); })) continue;
     const auto from = number_format(tensor.dtype);
     const auto to = number_format(*wanted);
     if (!from || !to || !from->is_float || !to->is_float) continue;

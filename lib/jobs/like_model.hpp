@@ -19,13 +19,18 @@ struct ModelDirectory {
 
   /// Looks at a directory, or at the one that holds a file.
   static ModelDirectory at(std::filesystem::path place);
+
+  /// Weights take the place of codes, and of the files that only describe them.
+  void dequantise(const std::map<std::string, std::string>& weights_of_codes);
 };
 
-/// Reads files of a model's directory that an output is to have, too.
-std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names);
+/// Reads files of a model's directory that an output is to have, too. `is_dequantised`: of an output whose weights are
+/// numbers; what says how they are quantised is left out.
+std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names, bool is_dequantised);
 
 /// Gives the tensors the dtypes that are expected, where both are floating-point and no rule of `casts` names the
 /// tensor. Returns a line for the user, or nothing.
-std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts, Selection& selection);
+std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts,
+                             const Placement& source, Selection& selection);
 
 }  // namespace ckpt

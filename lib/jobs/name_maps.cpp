@@ -30,13 +30,18 @@ MapWord split_word(const std::string& word) {
   return {word.substr(0, dot), word.substr(dot + 1)};
 }
 
-std::string list_of_ready_maps() {
-  std::vector<std::string> names;
+std::vector<std::filesystem::path> files_of_ready_maps() {
+  std::vector<std::filesystem::path> files;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(ready_maps(), none))
-    if (entry.path().extension() == ".json" && entry.path().stem() != "schema")
-      names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
+    if (entry.path().extension() == ".json" && entry.path().stem() != "schema") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string list_of_ready_maps() {
+  std::vector<std::string> names;
+  for (const auto& file : files_of_ready_maps()) names.push_back(file.stem().string());
   return names.empty() ? "the file of a map" : "the file of a map, or one of " + join(names, 32);
 }
 
@@ -77,6 +82,20 @@ NameMap read_map_file(const std::filesystem::path& path, std::vector<OriginalTex
                         [&](const std::string& base) { return open(path_of_map(base, path.parent_path())); });
 }
 
+/// Calls visit(map, its texts, its file) for each map that comes with the programs.
+template <class Visit>
+void for_each_ready_map(const Visit& visit) {
+  for (const auto& file : files_of_ready_maps()) {
+    std::vector<OriginalText> texts;
+    try {
+      const NameMap map = read_map_file(file, texts);
+      visit(map, texts, file);
+    } catch (const Error&) {
+      continue;  // for a newer program
+    }
+  }
+}
+
 /// The map of this name; without a name, all that come with the programs and are for the model: none, if the source is
 /// to have the model's own names.
 MapTexts read_texts(const std::string& map, const std::vector<std::filesystem::path>& models) {
@@ -87,21 +106,10 @@ MapTexts read_texts(const std::string& map, const std::vector<std::filesystem::p
   }
   const std::string& where = texts.config.second;
   const std::string type = where.empty() ? "" : ModelConfig(texts.config.first, where).model_type();
-  std::error_code none;
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(ready_maps(), none)) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const auto& file : files) {
-    if (file.extension() != ".json" || file.stem() == "schema") continue;
-    std::vector<OriginalText> of_map;
-    try {
-      const NameMap ready = read_map_file(file, of_map);
-      if (std::find(ready.models.begin(), ready.models.end(), type) != ready.models.end())
-        texts.maps.push_back(std::move(of_map));
-    } catch (const Error&) {
-      continue;  // for a newer program
-    }
-  }
+  for_each_ready_map([&](const NameMap& ready, std::vector<OriginalText>& of_map, const std::filesystem::path&) {
+    if (std::find(ready.models.begin(), ready.models.end(), type) != ready.models.end())
+      texts.maps.push_back(std::move(of_map));
+  });
   return texts;
 }
 
@@ -149,15 +157,29 @@ std::filesystem::path ready_maps() {
   return program.parent_path().parent_path().parent_path() / "layouts/names";  // of a build tree
 }
 
+std::vector<MapFit> fits_of_ready_maps(const std::vector<std::string>& names) {
+  std::vector<MapFit> fits;
+  for_each_ready_map([&](const NameMap& map, const std::vector<OriginalText>&, const std::filesystem::path& file) {
+    const std::array<std::uint64_t, 2> taken = names_taken(map, names);
+    for (const MapSide side : {0, 1})
+      if (taken[side] != 0)
+        fits.push_back({file.stem().string(), map.sides[side], map.sides[other_side(side)], map.models, taken[side]});
+  });
+  std::stable_sort(fits.begin(), fits.end(), [](const MapFit& a, const MapFit& b) { return a.taken > b.taken; });
+  return fits;
+}
+
 std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const MapPlaces& places, MapWish wish,
                                                 Communicator& processes) {
   const MapWord of_source = split_word(places.source == nullptr ? "" : places.source->names);
   const MapWord of_target = split_word(places.target == nullptr ? "" : places.target->names);
   const std::string map = choice ? choice.map : of_target.map;
   if (map.empty() && !places.is_like_model) {
-    if (!choice.sizes.empty())
-      throw Error(Kind::usage, "--size",
-                  {"given without a map of names", "--names MAP too, or \"names\" in the output's layout", ""});
+    agree(processes, [&] {
+      if (!choice.sizes.empty())
+        throw Error(Kind::usage, "--size",
+                    {"given without a map of names", "--names MAP too, or \"names\" in the output's layout", ""});
+    });
     return nullptr;
   }
   MapTexts texts;
@@ -166,6 +188,7 @@ std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const M
   });
   texts.maps = value_of(0, texts.maps, processes);
   texts.config = value_of(0, texts.config, processes);
+  wish.allows_arithmetic = choice.allows_arithmetic;
   std::shared_ptr<const NameMapping> mapping;
   agree(processes, [&] {
     const ModelConfig config =

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "jobs/types/name_mapping.hpp"
@@ -13,6 +14,18 @@ namespace ckpt {
 /// The folder of the maps that come with the programs: that of the environment variable CKPT_NAMES, else the one beside
 /// the program.
 std::filesystem::path ready_maps();
+
+/// A side of a map that comes with the programs, and a checkpoint's names.
+struct MapFit {
+  std::string map;
+  std::string side;
+  std::string other_side;
+  std::vector<std::string> models;  ///< values of config.json's model_type that the map is for
+  std::uint64_t taken = 0;          ///< names that the side's rules take, themselves or as a tensor's state
+};
+
+/// Returns the sides that take any of the names, the one that takes most first. For one process.
+std::vector<MapFit> fits_of_ready_maps(const std::vector<std::string>& names);
 
 /// Where a job finds what a map needs to know.
 struct MapPlaces {

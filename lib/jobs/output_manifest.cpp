@@ -66,7 +66,7 @@ std::string text_of(const ManifestParts& parts, const OutputFacts& output_facts,
                     const std::optional<ManifestRoom>& room, const std::vector<ManifestFile>& sidecars = {}) {
   const auto where = parts.job.is_view ? FingerprintPlace::views : FingerprintPlace::manifest;
   return manifest(parts.sides.target.placement, output_facts.files, output_facts.fingerprints, room, where,
-                  output_facts.tables, sidecars, parts.sides.merged_by);
+                  output_facts.tables, sidecars, parts.sides.history);
 }
 
 /// All files beside the data but the manifest; an index comes last: without it, a directory is not a checkpoint.

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "checkpoint/content_sums.hpp"
 #include "diagnosis/check_source.hpp"
+#include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/name_maps.hpp"
@@ -146,7 +147,7 @@ struct Plan {
       check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
       if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
       memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner);
-      set_decoding_memory(run.stores.reading(), memory.chunks);
+      set_decoding_memory(run.stores.reading(), {&sides.checkpoint}, memory.chunks);
       if (run.job.is_view)
         views.emplace(sides.checkpoint, moves.planner, *sides.store, run.job.output.path,
                       run.job.output.is_single_file);
@@ -214,7 +215,7 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
   if (plan.views) place.fingerprints = FingerprintPlace::views;
   place.views = plan.views ? &*plan.views : nullptr;
   place.tables = manifest_tables(sides.tables, {}, job.is_verified());
-  place.merged_by = sides.merged_by;
+  place.history = sides.history;
   return place;
 }
 
@@ -236,6 +237,27 @@ void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
                    });
 }
 
+/// Elements in wrong places fit every shape: what is made is held against the weights of the model that it is to be
+/// like.
+void check_places_of_elements(Run& run, const ReshardSides& sides, Plan& plan) {
+  const Reference* const model = sides.expected.reference();
+  if (!run.job.target.is_like_expected || !model->has_data()) return;
+  const Reference::Part& part = model->parts().front();
+  check_likeness({.planner = plan.moves.planner,
+                  .readers = plan.moves.readers,
+                  .reader = *plan.reader,
+                  .names = run.job.names,
+                  .other = part.checkpoint,
+                  .of_other = part.placement,
+                  .store = run.stores.reading(),
+                  .other_name = model->origin(),
+                  .memory = plan.spare_memory(),
+                  .most_open = run.open_files,
+                  .threads = run.threads},
+                 run.job.unlike, run.processes);
+  run.time("likeness");
+}
+
 /// The files that are being written. It refers to sides and plan.
 struct NewFiles {
   NewFiles(Run& run, const ReshardSides& sides, Plan& plan)
@@ -254,6 +276,7 @@ struct NewFiles {
     run.counters.phase = Phase::replicas;
     check_copies(run, sides, plan);
     run.time("replicas");
+    check_places_of_elements(run, sides, plan);
 
     check_room(run, sides, plan);
     is_resumed = run.output.begin([&] {
@@ -271,7 +294,8 @@ struct NewFiles {
     agree(run.processes, [&] {
       if (run.processes.rank() == 0) sidecars = files.sidecars(run.stores.reading());
       if (!copied.empty())
-        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied)) sidecars.push_back(std::move(copy));
+        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied, run.job.dequantised.has_value()))
+          sidecars.push_back(std::move(copy));
       files.create(is_resumed, run.threads, run.stores.reading());
       if (sums != nullptr) files.add_the_rest(*sums);
     });
@@ -439,8 +463,14 @@ std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, Stores& sto
   if (!is_like) places.models.push_back(job.source.path);
   if (!is_like && !job.map && job.map.sizes.empty() && (places.target == nullptr || places.target->names.empty()))
     return nullptr;
-  if (job.names.takes_masters)
-    throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
+  agree(processes, [&] {
+    if (job.names.takes_masters)
+      throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
+    if (job.is_view)
+      throw Error(Kind::usage, "--virtual",
+                  {"given with a map of names", "one of the two: what is shown keeps the source's tensors",
+                   "write the data, without --virtual"});
+  });
   MapWish wish;
   wish.has_states = !is_like;
   if (job.expectation) {

@@ -10,11 +10,13 @@
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/checkpoint.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "frameworks/indexed_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
 #include "frameworks/torch_dist.hpp"
 #include "jobs/conflict_source.hpp"
+#include "jobs/dequantise.hpp"
 #include "jobs/tree_names.hpp"
 #include "jobs/types/selection.hpp"
 #include "layout/language/change_layout.hpp"
@@ -182,13 +184,17 @@ std::string kept_rules(const ReshardJob& job, const ReshardSides& sides, const s
   return text.size() > most_bytes ? std::string() : text;
 }
 
-/// Throws usage if nothing says how a source is cut on another mesh.
-void check_rules(const ReshardJob& job, const Checkpoint& checkpoint, const std::optional<Layout>& rules) {
+/// If nothing says how a source is cut on another mesh, each card has a copy of all: warns, or throws usage if the job
+/// is to cut.
+void check_rules(const ReshardJob& job, ReshardSides& sides, const std::optional<Layout>& rules) {
   if (job.target.layout || job.target.file_bytes || rules || job.target.cards == 1) return;
-  throw Error(Kind::usage, checkpoint.path().string(),
-              {"it does not say by which rules it was merged: another program wrote it, or ckpt-merge of a version "
-               "before 0.3.0",
-               "rules for another mesh", "give a layout of the output with --to"});
+  const std::string found =
+      "it does not say by which rules it was merged: another program wrote it, or ckpt-merge of a version before 0.3.0";
+  const char* const remedy = "give a layout of the output with --to";
+  if (job.target.must_cut)
+    throw Error(Kind::usage, sides.checkpoint.path().string(), {found, "rules for another mesh", remedy});
+  sides.source.warnings.push_back(sides.checkpoint.path().string() + ": " + found +
+                                  "; each card gets a copy of every parameter; " + remedy + " to cut them");
 }
 
 /// Warns that pieces of the ranks' files (rank_files) are written as plain tensors, each with its card's data.
@@ -280,6 +286,25 @@ std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& ch
   return left_out;
 }
 
+/// Throws usage if a dequantised weight would be rounded a second time.
+void check_rounded_once(const ReshardJob& job, const ReshardSides& sides) {
+  if (!job.dequantised) return;
+  const auto& weights = sides.checkpoint.dequantised()->units();
+  for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
+    const Tensor& read = sides.source.placement.tensors()[sides.selection.source_of[i]];
+    const DType& written = sides.selection.tensors[i].dtype;
+    const TensorLinks* const links = sides.selection.links_of(i);
+    if (links != nullptr && links->scaling() && read.dtype.size < sizeof(float) && weights.contains(read.name))
+      throw Error(Kind::usage, "parameter '" + read.name.str() + "'",
+                  {"--dequantize rounds it to " + read.dtype.name.str() + ", and then the map recomputes it",
+                   "one rounding", "write --dequantize f32 and --cast " + written.name.str()});
+    if (written.size >= sizeof(float) || written == read.dtype || !weights.contains(read.name)) continue;
+    throw Error(Kind::usage, "parameter '" + read.name.str() + "'",
+                {"--dequantize rounds it to " + read.dtype.name.str() + ", and then it is to be " + written.name.str(),
+                 "one rounding", "write --dequantize " + written.name.str()});
+  }
+}
+
 /// Resolves the source by its layout, and selects what the job takes of it. Collective.
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
@@ -305,15 +330,17 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
       if (has_choice && job.deltas.empty())
         for (std::string& warning : unused_patterns(job.names, checkpoint, names))
           sides.source.warnings.push_back(std::move(warning));
-      sides.selection = select(job.names, sides.source.placement);
-      if (job.names.takes_masters)
-        take_masters(checkpoint.masters(), job.names, sides.source.placement, sides.selection);
+      sides.selection = select_weights(job.names, sides.source.placement, checkpoint.masters());
+      sides.history.names = sides.selection.map;
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
                                        left_out_tensors(job, checkpoint, sides.source.placement)))
         sides.source.warnings.push_back(std::move(warning));
       if (job.target.is_like_expected)
-        if (const std::string line = cast_as_expected(sides.expected, job.casts, sides.selection); !line.empty())
+        if (const std::string line =
+                cast_as_expected(sides.expected, job.casts, sides.source.placement, sides.selection);
+            !line.empty())
           sides.selection.notes.push_back(line);
+      check_rounded_once(job, sides);
       found = deviations(true);
     });
   });
@@ -462,6 +489,10 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     });
     sides.model.file_of = value_of(0, sides.model.file_of, processes);
   }
+  if (job.dequantised) {
+    dequantise(sides.checkpoint, *job.dequantised, job.names, stores.reading(), processes);
+    sides.model.dequantise(sides.expected.weights_of_codes());
+  }
   resolve_source_side(job, stores.reading(), processes, sides);
   agree(processes, [&] {
     check_complete(sides);
@@ -473,8 +504,8 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
   Layout layout;
   const Format* format = nullptr;
   agree(processes, [&] {
-    check_rules(job, sides.checkpoint, rules);
-    if (is_merged) sides.merged_by = kept_rules(job, sides, rules);
+    check_rules(job, sides, rules);
+    if (is_merged) sides.history.merged_by = kept_rules(job, sides, rules);
     if (job.target.file_bytes) return;
     layout = without_left_out(job.names, sides.source, sides.selection,
                               target_layout(job.target, rules ? *rules : sides.checkpoint.layout_elsewhere()));
@@ -506,6 +537,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     find_target_arrays(sides.target.placement, tables.plan);
   });
   sides.tables = std::move(tables.plan);
+  check_moved_codes(sides.checkpoint, sides.source.placement, sides.target.placement, stores.reading(), processes);
   agree(processes, [&] {
     check_any_tensor(sides);
     check_readers(sides);

@@ -31,9 +31,9 @@ struct ReshardSides {
   Selection selection = {};
   Store* store = nullptr;  ///< of the output's format
   Resolved target = {};
-  ModelDirectory model = {};    ///< for an output like a model's directory; what else lies there on process 0 alone
-  std::string merged_by = {};   ///< the rules that the manifest of a merged output keeps
-  std::string index_name = {};  ///< of the file that says which file holds what; empty: there is none
+  ModelDirectory model = {};     ///< for an output like a model's directory; what else lies there on process 0 alone
+  ManifestHistory history = {};  ///< that the output's manifest keeps
+  std::string index_name = {};   ///< of the file that says which file holds what; empty: there is none
   TablePlan tables = {};
   std::vector<TableLayerSource> other_layers = {};  ///< oldest first
   std::size_t layer = 0;                            ///< number of `checkpoint` among all

@@ -52,35 +52,27 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
                             Counters& counters) {
   if (!sides.tables.moves.empty() || !job.deltas.empty() || job.is_view)
     return "only outputs without tables and views are compared";
-  std::string why;
-  std::optional<Checkpoint> standing;
   try {
-    standing = Checkpoint::open(with_threads({job.output.path, std::nullopt}, job.resources, processes),
-                                stores.reading(), processes);
-    agree(processes, [&] { why = different_form(sides, *standing); });
-  } catch (const Error& error) {
-    return error.what();
-  }
-  if (!why.empty()) return why;
-  CompareJob comparison{.a = job.source,
-                        .b = {job.output.path, std::nullopt},
-                        .names = job.names,
-                        .replicas = ReplicaCheck::trust,
-                        .tolerance = std::nullopt,
-                        .resources = job.resources,
-                        .map = job.map};
-  comparison.is_rounded = true;
-  comparison.first_copies = job.first_copies;
-  CompareReport found;
-  try {
-    found = compare(comparison, stores, processes, counters);
+    const Checkpoint standing = Checkpoint::open(
+        with_threads({job.output.path, std::nullopt}, job.resources, processes), stores.reading(), processes);
+    std::string why;
+    agree(processes, [&] { why = different_form(sides, standing); });
+    if (!why.empty()) return why;
+    const CompareJob comparison{.a = job.source,
+                                .b = {job.output.path, std::nullopt},
+                                .names = job.names,
+                                .replicas = ReplicaCheck::trust,
+                                .dequantised = job.dequantised,
+                                .is_rounded = true,
+                                .resources = job.resources,
+                                .first_copies = job.first_copies};
+    const CompareReport found = compare(comparison, stores, processes, counters);
+    return found.differences.empty() ? "" : "it holds other elements of " + found.differences.front().parameter;
   } catch (const Error& error) {
     // Another job may replace the output meanwhile: then it is no longer this job's.
     if (error.kind() >= Kind::peer) throw;  // the job itself ends
     return error.what();
   }
-  if (found.differences.empty()) return "";
-  return "it holds other elements of " + found.differences.front().parameter;
 }
 
 }  // namespace ckpt

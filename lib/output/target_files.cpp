@@ -31,7 +31,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
       where_(planner.target()),
       trees_(source, planner.target(), store, place.keeps_trees, place.new_name),
       manifest_text_(place.is_single_file
-                         ? provisional_manifest(planner.target(), place.fingerprints, place.tables, place.merged_by)
+                         ? provisional_manifest(planner.target(), place.fingerprints, place.tables, place.history)
                          : ""),
       manifest_bytes_(manifest_text_.size()),
       files_(most_open, [this](FileNumber number) {
@@ -64,7 +64,7 @@ void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading
   return_freed_memory();
   if (place_.pipe != nullptr && !store_.traits().ends_with_manifest)  // the file's manifest must be known now
     set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints, place_.tables, {},
-                          place_.merged_by));
+                          place_.history));
 }
 
 FileRoom TargetFiles::make_file(FileNumber file, const FileSpec& spec, bool is_resumed, bool& is_kept) {

@@ -38,7 +38,7 @@ struct TargetPlace {
   NewName new_name = {};                   ///< for values that are not tensors
   const Views* views = nullptr;            ///< not null: the files have no data, and `write` is not called
   std::vector<ManifestTable> tables = {};  ///< as the manifest will list them, with any fingerprints
-  std::string merged_by = {};              ///< the rules that the manifest of a merged checkpoint keeps
+  ManifestHistory history = {};            ///< that the manifest keeps
 };
 
 /// The files that this process writes: makes its cards' files with all their metadata, then fills its share of them,

@@ -41,6 +41,11 @@ bool says_ranks(std::string_view name) {
          name.ends_with("parallel_rank");
 }
 
+/// DeepSpeed's readers look at them in its own directories alone, where TreeFit updates them.
+bool says_ranks_to_deepspeed(std::string_view path) {
+  return path == "dp_world_size" || path == "mp_world_size";
+}
+
 /// Where an array's piece lies in the whole, as Megatron and others write it beside the piece.
 bool says_place(std::string_view name) {
   static const std::set<std::string, std::less<>> known{"partition_dim",         "partition_stride", "partition_sizes",
@@ -81,7 +86,7 @@ std::set<std::string> kept_values(const std::vector<const Schema*>& schemas, boo
   const auto look = [&](const std::string& group, const std::vector<Attribute>& attributes) {
     for (const Attribute& attribute : attributes) {
       const std::string path = group.empty() ? attribute.name : group + "/" + attribute.name;
-      if (says_ranks(attribute.name) && !follows_from_ranks(path)) names.insert(path);
+      if (says_ranks(attribute.name) && !follows_from_ranks(path) && !says_ranks_to_deepspeed(path)) names.insert(path);
     }
   };
   for (const Schema* const schema : schemas) {

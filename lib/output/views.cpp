@@ -154,6 +154,9 @@ std::vector<View> Views::views_of(ArrayId array, Position card, Numbers& numbers
         if (!(tensor.dtype == place.dtype))
           refuse(tensor.name, "it would be cast from " + tensor.dtype.name + " to " + place.dtype.name,
                  "the source's own dtype: what is shown has no elements of its own");
+        if (planner_.scaling(transfer.target) != nullptr)
+          refuse(tensor.name, "the map recomputes it",
+                 "elements that only move: what is shown has no elements of its own");
         add(transfer, shape, numbers, views);
       });
   return views;

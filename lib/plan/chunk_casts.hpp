@@ -19,8 +19,8 @@ namespace ckpt {
 /// object.
 class ChunkCasts {
  public:
-  /// Every parameter whose dtype differs from its source's is cast; both must be floating-point then. The planner must
-  /// outlive this object.
+  /// Every parameter whose dtype differs from its source's is cast, and every one that its links scale; both must be
+  /// floating-point then. The planner must outlive this object.
   explicit ChunkCasts(const Planner& planner);
 
   bool is_cast(ArrayId array) const { return is_cast_[array]; }
@@ -49,12 +49,14 @@ class ChunkCasts {
 
  private:
   std::vector<Part> parts(const Chunk& chunk) const;
+  void clear_padding(const Chunk& chunk, std::byte* target) const;
   Overflows count(const Chunk& chunk, const std::vector<bool>& is_infinite) const;
 
   const Planner& planner_;
   const Placement& target_;
   std::vector<BoxedOptional<Cast>> casts_;  // by parameter
   std::vector<bool> is_cast_;               // by array, as the next two
+  std::vector<bool> adds_;                  // something to elements, and so to padding
   std::vector<bool> is_mixed_;              // members have several dtypes in the source
   std::vector<std::uint64_t> cells_;
 };

@@ -36,29 +36,31 @@ std::uint64_t Planner::linked_elements(const TensorLinks& links, const Box& box)
 std::uint64_t Planner::for_each_transfer(const Chunk& chunk, std::uint32_t writer, const Visit& visit) const {
   std::uint64_t filled = 0;
   target_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region& wanted) {
-    const ParameterId from = source_of_[parameter];
-    const std::uint64_t element = source_.tensors()[from].dtype.size;
-    if (links(parameter) != nullptr) {
-      filled += for_each_linked(chunk, writer, parameter, wanted, visit) * element;
-      return;
-    }
-    const std::uint64_t elements = numel(wanted.box.shape());
-    std::uint64_t found = 0;
-    source_.for_each_shard(from, wanted.box, [&](Position first, const Region& held) {
-      const Region into = restricted(wanted, held.box);
-      found += numel(held.box.shape());
-      visit({readers_.choose(from, first, writer), source_.array_of(from), from, element, held,
-             (into.offset - chunk.elements.lo) * element, into.strides, parameter});
-    });
-    if (found != elements) fail_absent(parameter, wanted.box, found, elements);
-    filled += elements * element;
+    filled += for_each_transfer(parameter, wanted, chunk.elements.lo, writer, visit);
   });
   return filled;
 }
 
+std::uint64_t Planner::for_each_transfer(ParameterId parameter, const Region& wanted, std::uint64_t begin,
+                                         std::uint32_t writer, const Visit& visit) const {
+  const ParameterId from = source_of_[parameter];
+  const std::uint64_t element = source_.tensors()[from].dtype.size;
+  if (links(parameter) != nullptr) return for_each_linked(parameter, wanted, begin, writer, visit) * element;
+  const std::uint64_t elements = numel(wanted.box.shape());
+  std::uint64_t found = 0;
+  source_.for_each_shard(from, wanted.box, [&](Position first, const Region& held) {
+    const Region into = restricted(wanted, held.box);
+    found += numel(held.box.shape());
+    visit({readers_.choose(from, first, writer), source_.array_of(from), from, element, held,
+           (into.offset - begin) * element, into.strides, parameter});
+  });
+  if (found != elements) fail_absent(parameter, wanted.box, found, elements);
+  return elements * element;
+}
+
 /// The transfers of a region of a linked parameter. Returns the number of elements that have a source.
-std::uint64_t Planner::for_each_linked(const Chunk& chunk, std::uint32_t writer, ParameterId parameter,
-                                       const Region& wanted, const Visit& visit) const {
+std::uint64_t Planner::for_each_linked(ParameterId parameter, const Region& wanted, std::uint64_t begin,
+                                       std::uint32_t writer, const Visit& visit) const {
   const Shape tensor_strides = row_major_strides(target_.tensors()[parameter].shape);
   std::uint64_t all = 0;
   links(parameter)->for_each(wanted.box, [&](ParameterId from, const Link& link) {
@@ -76,8 +78,7 @@ std::uint64_t Planner::for_each_linked(const Chunk& chunk, std::uint32_t writer,
       const Region into = restricted(wanted, link.target, here);
       found += numel(here.shape());
       visit({readers_.choose(from, first, writer), source_.array_of(from), from, element,
-             restricted(held, link.source, here), (into.offset - chunk.elements.lo) * element, into.strides, parameter,
-             place});
+             restricted(held, link.source, here), (into.offset - begin) * element, into.strides, parameter, place});
     });
     if (found != numel(part.shape())) fail_absent(parameter, wanted.box, found, numel(part.shape()));
     all += found;

@@ -58,6 +58,11 @@ class Planner {
   const TensorLinks* links(ParameterId target_parameter) const noexcept {
     return links_.empty() ? nullptr : links_[target_parameter].get();
   }
+  /// What becomes of a target parameter's elements on the way; null: they stay as they are.
+  const Scaling* scaling(ParameterId target_parameter) const noexcept {
+    const TensorLinks* const of = links(target_parameter);
+    return of != nullptr && of->scaling() ? &*of->scaling() : nullptr;
+  }
   /// Visits all of the source's parameters that a target parameter takes elements from.
   void for_each_source(ParameterId target_parameter, const std::function<void(ParameterId)>& visit) const;
 
@@ -71,10 +76,14 @@ class Planner {
   /// Calls `visit` for each transfer of a chunk that process `writer` writes. Returns the bytes that they fill, which
   /// are fewer than the chunk's if it has padding. Throws layout if an element has no source (never, after resolving).
   std::uint64_t for_each_transfer(const Chunk& chunk, std::uint32_t writer, const Visit& visit) const;
+  /// As above for one region of a target parameter. Its offset and strides say where its elements go in a buffer of the
+  /// source's elements that begins at element `begin`.
+  std::uint64_t for_each_transfer(ParameterId parameter, const Region& wanted, std::uint64_t begin,
+                                  std::uint32_t writer, const Visit& visit) const;
 
  private:
   std::uint64_t linked_elements(const TensorLinks& links, const Box& box) const;
-  std::uint64_t for_each_linked(const Chunk& chunk, std::uint32_t writer, ParameterId parameter, const Region& wanted,
+  std::uint64_t for_each_linked(ParameterId parameter, const Region& wanted, std::uint64_t begin, std::uint32_t writer,
                                 const Visit& visit) const;
   [[noreturn]] void fail_absent(ParameterId parameter, const Box& box, std::uint64_t found,
                                 std::uint64_t elements) const;

@@ -208,6 +208,14 @@ void copy_swapped(const std::byte* from, std::byte* to, std::uint64_t size, std:
   return copy_swapped_words<std::uint64_t, [](std::uint64_t x) { return __builtin_bswap64(x); }>(from, to, count);
 }
 
+/// Performs the one step, or copies as many bytes.
+std::uint64_t pass(const std::vector<CastStep>& steps, const std::byte* from, std::byte* to, std::uint64_t bytes,
+                   std::uint64_t count) {
+  if (!steps.empty()) return steps.front()(from, to, count);
+  std::memcpy(to, from, bytes);
+  return 0;
+}
+
 }  // namespace
 
 std::span<const CastSteps> cast_steps() {
@@ -237,9 +245,17 @@ Cast::Cast(const NumberFormat& from, const NumberFormat& to, const CastSteps& st
   }
 }
 
+Cast::Cast(const NumberFormat& from, const NumberFormat& to, const Scaling& scaling)
+    : Cast(from, *number_format(*number_type("f32"))) {
+  after_ = Cast(*number_format(*number_type("f32")), to).steps_;
+  to_ = to;
+  scaling_ = scaling;
+}
+
 void Cast::run(const std::byte* source, std::byte* target, std::uint64_t count, const Overflow& overflowed) const {
   alignas(64) std::array<std::byte, block_count * largest_element> read;
-  alignas(64) std::array<std::byte, block_count * sizeof(float)> single;
+  alignas(64) std::array<float, block_count> floats;
+  std::byte* const single = reinterpret_cast<std::byte*>(floats.data());
   NumberFormat read_format = from_;
   read_format.is_swapped = false;
   for (std::uint64_t first = 0; first < count; first += block_count) {
@@ -251,11 +267,16 @@ void Cast::run(const std::byte* source, std::byte* target, std::uint64_t count, 
     else
       std::memcpy(read.data(), from, here * from_.size);
     std::uint64_t overflows = 0;
-    if (steps_.empty()) std::memcpy(to, read.data(), here * from_.size);
-    if (steps_.size() == 1) overflows = steps_[0](read.data(), to, here);
-    if (steps_.size() == 2) {
-      overflows = steps_[0](read.data(), single.data(), here);
-      overflows += steps_[1](single.data(), to, here);
+    if (scaling_) {
+      overflows = pass(steps_, read.data(), single, here * from_.size, here);
+      scaling_->apply(floats.data(), here);
+      for (std::uint64_t i = 0; i < here; ++i) overflows += std::isfinite(floats[i]) ? 0U : 1U;
+      overflows += pass(after_, single, to, here * sizeof(float), here);
+    } else if (steps_.size() < 2) {
+      overflows = pass(steps_, read.data(), to, here * from_.size, here);
+    } else {
+      overflows = steps_[0](read.data(), single, here);
+      overflows += steps_[1](single, to, here);
     }
     for (std::uint64_t i = 0; overflows != 0 && i < here; ++i)
       if (std::isinf(float_value(to_, to + i * to_.size)) &&

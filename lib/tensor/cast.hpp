@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "tensor/number.hpp"
+#include "tensor/scaling.hpp"
 
 namespace ckpt {
 
@@ -38,6 +40,8 @@ class Cast {
  public:
   /// Casts from any floating-point format to f64, f32, f16 or bf16 in this machine's byte order.
   Cast(const NumberFormat& from, const NumberFormat& to, const CastSteps& steps = cast_steps().front());
+  /// As above, with a scaling in between: numbers are rounded to f32, scaled, and rounded to `to`.
+  Cast(const NumberFormat& from, const NumberFormat& to, const Scaling& scaling);
 
   /// Receives the index of each element that is finite at `source` and infinite at `target`.
   using Overflow = std::function<void(std::uint64_t)>;
@@ -48,7 +52,9 @@ class Cast {
  private:
   NumberFormat from_;
   NumberFormat to_;
-  std::vector<CastStep> steps_;  // none: numbers stay unchanged
+  std::optional<Scaling> scaling_;
+  std::vector<CastStep> steps_;  // none: numbers stay unchanged; with a scaling, the steps to f32
+  std::vector<CastStep> after_;  // with a scaling, the steps from f32
 };
 
 }  // namespace ckpt

@@ -10,7 +10,7 @@ TEST_CASE("words of other programs' options mean ours") {
   CHECK(options_like("--max_shard_size") == Options{"--shard-size"});
   CHECK(options_like("--World-Size") == Options{"--cards"});
   CHECK(options_like("-n") == Options{"--cards", "--threads"});
-  CHECK(options_like("--include") == Options{"--only", "--param"});
+  CHECK(options_like("--include") == Options{"--only"});
   CHECK(options_like("-V") == Options{"--version"});
   CHECK(options_like("-v").empty());
   CHECK(options_like("--nonsense").empty());

@@ -52,6 +52,7 @@ struct CompareJob {
   CheckpointPlace b;
   NameChoice names = {};                         ///< applies to A's parameters; to those that only B has, by B's names
   ReplicaCheck replicas = ReplicaCheck::sample;  ///< how far A's copies are compared before one is read
+  std::optional<DType> dequantised = {};         ///< A's quantised weights are numbers of this type
   std::optional<Tolerance> tolerance = {};       ///< with one, floating-point dtypes may differ
   bool is_rounded = false;                       ///< they may, too: A's elements, rounded to B's dtype, are to be B's
   Resources resources = {};
@@ -64,6 +65,7 @@ struct CompareReport {
   std::uint64_t parameters = 0;             ///< compared ones: both have them, in one shape
   std::uint64_t bytes = 0;                  ///< of their logical tensors in A
   std::vector<Difference> differences;      ///< by name, in natural order
+  std::string likeness = {};                ///< where a map's tensors differ: what samples say of it
   std::optional<PrefixChange> prefix = {};  ///< in most names that only A has, or only B
   Deviations a_deviations = {};             ///< of A's chosen parameters from the reference, under B's names
   Deviations b_deviations = {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace ckpt {
 struct Expectation {
   std::filesystem::path reference;
   Allowances allowances;
+  std::optional<DType> dequantised = {};  ///< the reference's quantised weights are expected as numbers of this type
 };
 
 /// The reference of an expectation, loaded; without one nothing deviates.
@@ -32,6 +34,8 @@ class ExpectedTensors {
   std::string origin() const { return reference_ ? reference_->origin() : ""; }
   /// The expected names.
   std::vector<std::string> names() const;
+  /// The weight that is expected in place of these codes, where it has another name: "q.weight" for "q.qweight".
+  const std::map<std::string, std::string>& weights_of_codes() const noexcept { return weights_of_codes_; }
 
   /// Deviations of all parameters of a checkpoint.
   Deviations of(const Placement& placement) const;
@@ -48,11 +52,16 @@ class ExpectedTensors {
   void refuse(const Deviations& found, const std::string& object, const std::string& change = "",
               bool can_rename = false) const;
 
+  /// What is expected; null: nothing.
+  const Reference* reference() const noexcept { return reference_ ? &*reference_ : nullptr; }
   /// Whether anything is expected.
   explicit operator bool() const noexcept { return reference_.has_value(); }
 
  private:
+  void dequantise(const DType& dtype, SourceStore& store, Communicator& processes);
+
   std::optional<Reference> reference_;
+  std::map<std::string, std::string> weights_of_codes_;
   Allowances allowances_;
 };
 

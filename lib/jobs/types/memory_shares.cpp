@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "store/value_memory.hpp"
 
 namespace ckpt {
@@ -67,6 +68,15 @@ MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const Large
   shares.chunks = std::max(eighth * usual_chunks, needed);
   shares.rest = memory_bytes - shares.windows - shares.chunks;
   return shares;
+}
+
+void set_decoding_memory(SourceStore& store, const std::vector<const Checkpoint*>& checkpoints, std::uint64_t bytes) {
+  for (const Checkpoint* const each : checkpoints)
+    if (each->dequantised() != nullptr) {
+      each->dequantised()->set_memory(bytes / 2);
+      bytes -= bytes / 2;
+    }
+  set_decoding_memory(store, bytes);
 }
 
 void warn_of_repeats(std::uint64_t memory_bytes, const Decoding& decoding, Communicator& processes) {

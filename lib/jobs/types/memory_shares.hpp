@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "checkpoint/checkpoint.hpp"
 #include "layout/placement/placement.hpp"
@@ -37,6 +38,10 @@ LargestChunk largest_chunk(
 /// nothing must be decoded, one part in `uses` is for mappings. Otherwise the chunks' share grows with the largest
 /// chunk, and a quarter remains for the rest. Throws input, naming the memory needed, if that is not enough.
 MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const LargestChunk& largest);
+
+/// Limits the memory in which source files are decoded, where a checkpoint's weights are dequantised apart from what
+/// their format decodes.
+void set_decoding_memory(SourceStore& store, const std::vector<const Checkpoint*>& checkpoints, std::uint64_t bytes);
 
 /// Warns if compressed data had to be decoded more than twice, with the memory that would help. Collective.
 void warn_of_repeats(std::uint64_t memory_bytes, const Decoding& decoding, Communicator& processes);

@@ -7,6 +7,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "layout/maps/rule_changes.hpp"
+#include "layout/names/name_groups.hpp"
 
 namespace ckpt {
 
@@ -14,7 +16,7 @@ NameMapping::NameMapping(std::vector<std::unique_ptr<SizedMap>> maps, MapWish wi
     : maps_(std::move(maps)), wish_(std::move(wish)) {}
 
 /// The map that takes the source's names; null if they are the output's already.
-const SizedMap* NameMapping::choose(const std::vector<std::string>& names) const {
+const SizedMap* NameMapping::map_of(const std::vector<std::string>& names) const {
   if (maps_.empty()) return nullptr;
   const SizedMap* best = nullptr;
   std::uint64_t most = 0;
@@ -40,15 +42,35 @@ const SizedMap* NameMapping::choose(const std::vector<std::string>& names) const
               {"several maps have them: " + join(equal), "one map", "say which: --names MAP"});
 }
 
-MappedTensors NameMapping::convert(const MapSource& source) const {
+NameMapping::Choice NameMapping::choose(const MapSource& source) const {
   std::vector<std::string> names;
   names.reserve(source.tensors.size());
   for (const auto& [tensor, number] : source.tensors) names.push_back(tensor.name);
-  if (const SizedMap* const chosen = choose(names)) {
-    const MapSide from = chosen->from ? *chosen->from
-                         : chosen->to ? other_side(*chosen->to)
-                                      : side_of_names(chosen->map, names).value_or(0);
-    return map_tensors(chosen->map, chosen->sizes, from, source, wish_);
+  const SizedMap* const chosen = map_of(names);
+  if (chosen == nullptr) return {};
+  return {chosen, chosen->from ? *chosen->from
+                  : chosen->to ? other_side(*chosen->to)
+                               : side_of_names(chosen->map, names).value_or(0)};
+}
+
+namespace {
+
+nlohmann::ordered_json as_json(const SizedMap& map) {
+  nlohmann::ordered_json json;
+  for (const auto& [origin, text] : map.map.texts) json["maps"].push_back(nlohmann::ordered_json::parse(text));
+  json["sizes"] = map.sizes.used();
+  return json;
+}
+
+}  // namespace
+
+MappedTensors NameMapping::convert(const MapSource& source) const {
+  if (const auto [chosen, from] = choose(source); chosen != nullptr) {
+    MappedTensors mapped = map_tensors(chosen->map, chosen->sizes, from, source, wish_);
+    nlohmann::ordered_json by = as_json(*chosen);
+    if (!mapped.recomputed.empty()) by["recomputed"] = mapped.recomputed;
+    mapped.by = by.dump();
+    return mapped;
   }
   MappedTensors same;
   for (const auto& [tensor, number] : source.tensors) {
@@ -56,6 +78,35 @@ MappedTensors NameMapping::convert(const MapSource& source) const {
     same.origins.push_back({number, nullptr, tensor.name});
   }
   return same;
+}
+
+std::vector<NameMapping::Change> NameMapping::changes(const MapSource& source, const std::string& name) const {
+  std::vector<Change> changes;
+  const auto [chosen, from] = choose(source);
+  if (chosen == nullptr) return changes;
+  const auto origin_in = [&](const MappedTensors& mapped) {
+    const auto found = std::find_if(mapped.tensors.begin(), mapped.tensors.end(),
+                                    [&](const Tensor& tensor) { return tensor.name == name; });
+    return found == mapped.tensors.end()
+               ? std::nullopt
+               : std::optional(std::pair(mapped.origins[static_cast<std::size_t>(found - mapped.tensors.begin())],
+                                         Shape(found->shape)));
+  };
+  const auto known = origin_in(map_tensors(chosen->map, chosen->sizes, from, source, wish_));
+  if (!known) return changes;
+  const std::size_t rule = known->first.rule;
+  NameMap changed = chosen->map;
+  for (RuleChange& change : one_word_changes(chosen->map, rule)) {
+    changed.rules[rule] = std::move(change.rule);
+    try {
+      if (const auto made = origin_in(map_tensors(changed, chosen->sizes, from, source, wish_));
+          made && made->second == known->second)
+        changes.push_back({changed.rules[rule].place + " with \"" + change.text + "\"", made->first});
+    } catch (const Error&) {
+      continue;  // its shapes do not fit
+    }
+  }
+  return changes;
 }
 
 bool NameMapping::is_no_weight(const std::string& name) const {
@@ -70,18 +121,15 @@ bool NameMapping::is_no_weight(const std::string& name) const {
 
 std::string NameMapping::json() const {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const auto& each : maps_) {
-    nlohmann::ordered_json json;
-    for (const auto& [origin, text] : each->map.texts) json["maps"].push_back(nlohmann::ordered_json::parse(text));
-    json["sizes"] = each->sizes.used();
-    all.push_back(std::move(json));
-  }
+  for (const auto& each : maps_) all.push_back(as_json(*each));
   return all.dump();
 }
 
 std::vector<std::string> notes_of(const MappedTensors& mapped) {
   std::vector<std::string> notes;
   if (!mapped.passed_over.empty()) notes.push_back("no tensors for: " + join(mapped.passed_over));
+  if (!mapped.recomputed.empty())
+    notes.push_back("recomputed, not moved: " + join(describe_groups(group_names(mapped.recomputed))));
   if (mapped.states != 0)
     notes.push_back(std::to_string(mapped.states) + " tensors of the optimizer's state are left out");
   if (!mapped.dropped.empty()) notes.push_back("no weights, left out: " + join(mapped.dropped));

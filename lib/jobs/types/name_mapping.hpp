@@ -16,6 +16,7 @@ struct MapChoice {
   std::string map = {};   ///< a file, or the name of a ready map; empty: none is said
   std::string side = {};  ///< that the source has; empty: its names tell
   std::map<std::string, std::uint64_t> sizes = {};
+  bool allows_arithmetic = false;  ///< rules may recompute elements ("times", "plus")
 
   explicit operator bool() const noexcept { return !map.empty(); }
 };
@@ -39,9 +40,18 @@ class NameMapping {
   /// Of several maps the one counts that takes the source's names.
   NameMapping(std::vector<std::unique_ptr<SizedMap>> maps, MapWish wish);
 
-  /// Tensors that have the output's names already stay as they are. Throws input as map_tensors does, or if no side has
+  /// Tensors that have the output's names already stay as they are. Otherwise `by` is the map's text and sizes, and the
+  /// names of tensors that it recomputes. Throws input as map_tensors does, or if no side has
   /// the names.
   MappedTensors convert(const MapSource& source) const;
+
+  /// A tensor as a rule with one other word would make it.
+  struct Change {
+    std::string text;  ///< "llama.json: /tensors/4 with \"NAME [DIM, DIM]\""
+    MappedTensors::Origin origin;
+  };
+  /// The one-word changes of a tensor's rule that fit every shape, of the tensors of this name that they make.
+  std::vector<Change> changes(const MapSource& source, const std::string& name) const;
 
   /// Whether the output's side has a name that is no weight (`drop`).
   bool is_no_weight(const std::string& name) const;
@@ -51,7 +61,13 @@ class NameMapping {
   std::string json() const;
 
  private:
-  const SizedMap* choose(const std::vector<std::string>& names) const;
+  /// A map, and the side of it that the source has.
+  struct Choice {
+    const SizedMap* map = nullptr;  ///< null: the names are the output's already
+    MapSide from = 0;
+  };
+  Choice choose(const MapSource& source) const;
+  const SizedMap* map_of(const std::vector<std::string>& names) const;
 
   std::vector<std::unique_ptr<SizedMap>> maps_;
   MapWish wish_;

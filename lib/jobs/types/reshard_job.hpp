@@ -37,8 +37,10 @@ struct ReshardJob {
   MapChoice map = {};                 ///< of names, between source and output
   std::vector<Pattern> first_copies;  ///< for which the lowest card's copy counts (Checkpoint::take_first_copies)
   std::vector<CastRule> casts;
+  std::optional<DType> dequantised;        ///< quantised weights are written as numbers of this type
   std::vector<KeepRule> keeps;             ///< which rows of tables are taken; empty: all
   std::optional<Expectation> expectation;  ///< about what would be written
+  std::vector<Pattern> unlike = {};        ///< with target.is_like_expected: parameters that check_likeness excuses
   ReplicaCheck replicas = ReplicaCheck::sample;
   bool mixes_steps = false;  ///< the source's files may be from several steps (check_same_step)
   Verify verify = Verify::written;

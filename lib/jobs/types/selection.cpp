@@ -102,31 +102,64 @@ struct TensorChoice {
   InternedText before;  ///< its name before `rename`
 };
 
+MapSource taken(const NameChoice& choice, const NameFilter& name_filter, const Placement& source) {
+  MapSource taken{{}, choice.only.empty() && choice.drop.empty()};
+  for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter)
+    if (const Tensor& tensor = source.tensors()[parameter]; name_filter.is_kept(tensor.name))
+      taken.tensors.emplace_back(tensor, parameter);
+  return taken;
+}
+
 std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& name_filter, const Placement& source,
                                     Selection& selection) {
-  MapSource kept{{}, choice.only.empty() && choice.drop.empty()};
+  const MapSource kept = taken(choice, name_filter, source);
   std::vector<TensorChoice> chosen;
-  chosen.reserve(source.tensors().size());
-  for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter) {
-    const Tensor& tensor = source.tensors()[parameter];
-    if (!name_filter.is_kept(tensor.name)) continue;
-    if (choice.mapping)
-      kept.tensors.emplace_back(tensor, parameter);
-    else
-      chosen.push_back({tensor, parameter, {}, tensor.name});
+  chosen.reserve(kept.tensors.size());
+  if (!choice.mapping) {
+    for (const auto& [tensor, parameter] : kept.tensors) chosen.push_back({tensor, parameter, {}, tensor.name});
+    return chosen;
   }
-  if (!choice.mapping) return chosen;
   MappedTensors mapped = choice.mapping->convert(kept);
   for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
     chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name});
   selection.equal = std::move(mapped.equal);
   selection.notes = notes_of(mapped);
+  selection.map = std::move(mapped.by);
   return chosen;
+}
+
+/// Takes each chosen tensor from its source in `masters`.
+void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
+                  Selection& selection) {
+  const NameFilter name_filter(choice);
+  for (const auto& [name, of] : masters) {
+    const auto from = name_filter.is_kept(name) ? source.find(of) : std::nullopt;
+    if (!from) continue;
+    Tensor tensor = source.tensors()[*from];
+    tensor.name = name_filter.new_name(name);
+    const auto known = selection.find(tensor.name);
+    if (!known) {
+      selection.insert(std::move(tensor), *from);
+      continue;
+    }
+    if (const std::string& other = source.tensors()[selection.source_of[*known]].name; other != name)
+      throw Error(Kind::usage, "",
+                  {"'" + other + "' and '" + name + "' both become '" + tensor.name + "'",
+                   "one name for each parameter",
+                   "",
+                   {Advice::What::rename, ""}});
+    selection.tensors[*known] = std::move(tensor);
+    selection.source_of[*known] = *from;
+  }
 }
 
 }  // namespace
 
-Selection select(const NameChoice& choice, const Placement& source) {
+MapSource taken_by_map(const NameChoice& choice, const Placement& source) {
+  return taken(choice, NameFilter(choice), source);
+}
+
+Selection select(const NameChoice& choice, const Placement& source, const std::map<std::string, std::string>& masters) {
   const NameFilter name_filter(choice);
   Selection selection;
   std::vector<TensorChoice> chosen = chosen_of(choice, name_filter, source, selection);
@@ -153,31 +186,8 @@ Selection select(const NameChoice& choice, const Placement& source) {
     selection.source_of.push_back(each.from);
     if (choice.mapping) selection.links.push_back(std::move(each.links));
   }
+  if (choice.takes_masters) take_masters(masters, choice, source, selection);
   return selection;
-}
-
-void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
-                  Selection& selection) {
-  const NameFilter name_filter(choice);
-  for (const auto& [name, of] : masters) {
-    const auto from = name_filter.is_kept(name) ? source.find(of) : std::nullopt;
-    if (!from) continue;
-    Tensor tensor = source.tensors()[*from];
-    tensor.name = name_filter.new_name(name);
-    const auto known = selection.find(tensor.name);
-    if (!known) {
-      selection.insert(std::move(tensor), *from);
-      continue;
-    }
-    if (const std::string& other = source.tensors()[selection.source_of[*known]].name; other != name)
-      throw Error(Kind::usage, "",
-                  {"'" + other + "' and '" + name + "' both become '" + tensor.name + "'",
-                   "one name for each parameter",
-                   "",
-                   {Advice::What::rename, ""}});
-    selection.tensors[*known] = std::move(tensor);
-    selection.source_of[*known] = *from;
-  }
 }
 
 Selection renamed(const Selection& selection, const std::vector<std::string>& names, const char* why) {
@@ -186,6 +196,8 @@ Selection renamed(const Selection& selection, const std::vector<std::string>& na
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
   Selection renamed;
   renamed.equal = selection.equal;
+  renamed.notes = selection.notes;
+  renamed.map = selection.map;
   for (const std::size_t at : order) {
     if (names[at].empty()) continue;
     if (!renamed.tensors.empty() && renamed.tensors.back().name == names[at])

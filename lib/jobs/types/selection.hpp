@@ -19,6 +19,7 @@
 namespace ckpt {
 
 class NameMapping;
+struct MapSource;
 
 /// Which parameters a job takes, and under which names.
 struct NameChoice {
@@ -68,6 +69,7 @@ struct Selection {
   Planner::Links links = {};           ///< parallel to tensors, or empty: the elements are those of `source_of`
   std::vector<std::pair<ParameterId, ParameterId>> equal = {};  ///< the source's parameters that must be equal
   std::vector<std::string> notes = {};                          ///< what a map of names leaves out
+  std::string map = {};  ///< the map of names that made it, as JSON (NameMapping::convert)
 
   const TensorLinks* links_of(std::size_t tensor) const { return links.empty() ? nullptr : links[tensor].get(); }
   /// Calls visit(parameter) for all of the source's parameters that are taken; for some several times.
@@ -87,13 +89,14 @@ void Selection::for_each_source(Visit visit) const {
   }
 }
 
-/// Throws usage if two parameters get one name, or nothing is left.
-Selection select(const NameChoice& choice, const Placement& source);
+/// `masters` (Checkpoint::masters): from where a choice that takes master weights has each tensor, including tensors
+/// that the source does not have under their own names. Throws usage if two parameters get one name, or nothing is
+/// left.
+Selection select(const NameChoice& choice, const Placement& source,
+                 const std::map<std::string, std::string>& masters = {});
 
-/// Takes each chosen tensor from its source in `masters` (Checkpoint::masters), including tensors that the source does
-/// not have under their own names. Throws usage as `select`.
-void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
-                  Selection& selection);
+/// The source's parameters that a choice takes, for its map of names.
+MapSource taken_by_map(const NameChoice& choice, const Placement& source);
 
 /// A selection under other names, parallel to its own; a tensor with an empty name is left out. Throws usage, with the
 /// reason, if two get one name.
@@ -129,6 +132,7 @@ struct TargetChoice {
   bool names_files = false;                   ///< `layout` names its files: their ending says their format
   std::map<std::string, std::uint64_t> mesh;  ///< the source's rules on another mesh
   std::optional<std::uint64_t> cards;         ///< the source's rules on a mesh of one axis
+  bool must_cut = false;                      ///< with `mesh` or `cards`: a source without rules is refused
   std::optional<Uneven> uneven;               ///< with `mesh` or `cards`: how rules that do not say it cut
   std::optional<std::uint64_t> file_bytes;    ///< whole parameters, in files of at most this size (`model_files`)
   bool is_like_expected = false;  ///< with file_bytes: in the files of the expected model, with its other files

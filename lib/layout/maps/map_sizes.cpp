@@ -75,6 +75,12 @@ MapSizes::MapSizes(const NameMap& map, ModelConfig config, std::map<std::string,
                    "one of " + join(nearest(name, {names.begin(), names.end()})), ""});
 }
 
+MapSizes MapSizes::with(const std::string& name, std::uint64_t size) const {
+  auto given = given_;
+  given[name] = size;
+  return {map_, config_, std::move(given)};
+}
+
 /// A size of the map itself, from the first formula whose names have values. Within its own formulas its name is a
 /// field of config.json.
 FormulaValue MapSizes::reckoned(const std::string& name) const {

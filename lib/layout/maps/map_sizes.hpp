@@ -32,6 +32,9 @@ class MapSizes {
   /// `given` come before the map's own sizes and config.json's fields. Throws usage for a given name that neither has.
   MapSizes(const NameMap& map, ModelConfig config, std::map<std::string, std::uint64_t> given);
 
+  /// These sizes with one given anew; those that follow from it follow.
+  MapSizes with(const std::string& name, std::uint64_t size) const;
+
   /// Throws layout or input, with what is missing.
   std::uint64_t size(const std::string& axis) const;
   /// The value of a name in a condition, apart from axes whose value a tensor's name says.

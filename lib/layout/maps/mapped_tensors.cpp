@@ -1,6 +1,7 @@
 #include "layout/maps/mapped_tensors.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 #include "base/text.hpp"
 #include "layout/maps/map_names.hpp"
 #include "layout/maps/tensor_form.hpp"
+#include "layout/names/name_groups.hpp"
 
 namespace ckpt {
 
@@ -84,6 +86,7 @@ class Conversion {
     for (const auto& [tensor, number] : source_.tensors) take(tensor.name, tensor, number);
     refuse_unknown();
     if (source_.are_all) check_complete();
+    check_arithmetic();
     for (const auto& [name, draft] : drafts_) build(name, draft);
     add_tied();
     tell_passed_over();
@@ -290,6 +293,58 @@ class Conversion {
     return found->second;
   }
 
+  static bool is_move(const MapRule& rule) { return rule.times.text().empty() && rule.plus.text().empty(); }
+
+  /// Rules that recompute elements need the user's permission, and cannot take the state of an optimizer along: it
+  /// would have to be scaled by other factors, and the rate of learning with it.
+  void check_arithmetic() {
+    std::map<std::size_t, std::vector<std::string>> names;  // by rule
+    for (const auto& [name, draft] : drafts_) {
+      const MapRule& rule = map_.rules[draft.rule];
+      if (is_move(rule)) continue;
+      if (draft.state_pattern)
+        throw Error(Kind::input, "'" + draft.by + "'",
+                    {"the state of an optimizer for a tensor that " + rule.place + " recomputes",
+                     "a rule that moves elements",
+                     "",
+                     {Advice::What::leave_out, ""}})
+            .of_parameter(draft.by);
+      result_.recomputed.push_back(name);
+      names[draft.rule].push_back(name);
+    }
+    if (names.empty() || wish_.allows_arithmetic) return;
+    const auto& [first, made] = *names.begin();
+    const MapRule& rule = map_.rules[first];
+    const auto in_words = [](const char* word, const RealFormula& formula) {
+      return formula.text().empty() ? "" : std::string(", \"") + word + "\": " + formula.text();
+    };
+    throw Error(Kind::usage, rule.place,
+                {"it recomputes " + join(describe_groups(group_names(made))) + in_words("times", rule.times) +
+                     in_words("plus", rule.plus) + ", and each result is rounded",
+                 "moves of elements alone",
+                 "",
+                 {Advice::What::allow_arithmetic, ""}});
+  }
+
+  std::optional<Scaling> scaling_of(const MapRule& rule, const Taken& first) const {
+    if (is_move(rule)) return std::nullopt;
+    const auto value = [&](const RealFormula& formula, float otherwise) {
+      if (formula.text().empty()) return otherwise;
+      const auto found = static_cast<float>(formula.value([&](const std::string& name) { return sizes_.size(name); }));
+      if (!std::isfinite(found) || (&formula == &rule.times && found <= 0))
+        throw Error(Kind::layout, rule.place,
+                    {"\"" + formula.text() + "\" is " + (std::isnan(found) ? "no number" : std::to_string(found)),
+                     "a finite number, and above 0 for \"times\"", ""});
+      return found;
+    };
+    if (!first.tensor->dtype.is_float())
+      throw Error(
+          Kind::input, "'" + first.tensor->name + "'",
+          {"elements of " + first.tensor->dtype.name, "floating-point ones, which " + rule.place + " recomputes", ""})
+          .of_parameter(first.tensor->name.str());
+    return Scaling{value(rule.times, 1), value(rule.plus, 0), from_ == 1};
+  }
+
   void build(const std::string& name, const Draft& draft) {
     const TensorTemplate& text = to_names_.text(draft.rule, draft.tensor);
     std::vector<Part> parts;
@@ -303,11 +358,13 @@ class Conversion {
     if (const auto dim = form.padded()) shape[*dim] = padded_size(name, draft, *dim, shape[*dim]);
     std::vector<TensorPiece> pieces;
     for (const Part& each : parts) pieces.push_back(piece(name, draft, each, form, first));
-    const bool is_same = is_identity(pieces, shape, Shape(first.tensor->shape));
+    const auto scaling = scaling_of(map_.rules[draft.rule], first);
+    const bool is_same = !scaling && is_identity(pieces, shape, Shape(first.tensor->shape));
     tensor.shape = InternedShape(shape);
     result_.tensors.push_back(std::move(tensor));
-    result_.origins.push_back(
-        {first.number, is_same ? nullptr : std::make_shared<const TensorLinks>(std::move(pieces)), first.tensor->name});
+    result_.origins.push_back({first.number,
+                               is_same ? nullptr : std::make_shared<const TensorLinks>(std::move(pieces), scaling),
+                               first.tensor->name, draft.rule, draft.state_pattern.has_value()});
   }
 
   /// The sources of one piece.
@@ -347,7 +404,7 @@ class Conversion {
         if (source->number != first.number) result_.equal.emplace_back(source->number, first.number);
       }
     result_.tensors.push_back(std::move(tensor));
-    result_.origins.push_back({first.number, nullptr, first.tensor->name});
+    result_.origins.push_back({first.number, nullptr, first.tensor->name, 0, true});
   }
 
   /// Checks that a source tensor has the shape that its rule gives.
@@ -358,8 +415,10 @@ class Conversion {
     const TensorForm form(text, sizes_, rest.value_or(std::vector<std::uint64_t>{}));
     const std::string object = "'" + source.tensor->name + "'";
     if (!rest || !form.fits(shape)) {
-      const char* const remedy = draft.state_pattern ? "a factored moment cannot follow its tensor"
-                                                     : "do the sizes fit this checkpoint? --size says them";
+      const std::string fitting = draft.state_pattern || !rest ? "" : form.fitting_sizes(shape);
+      const std::string remedy = draft.state_pattern ? "a factored moment cannot follow its tensor"
+                                 : fitting.empty()   ? "do the sizes fit this checkpoint? --size says them"
+                                                     : fitting + " would fit: --size says what this checkpoint has";
       throw Error(Kind::input, object,
                   {to_string(shape),
                    to_string(form.shape()) + " by " + where(draft.rule) + " (" + form.sizes_in_words() + ")",

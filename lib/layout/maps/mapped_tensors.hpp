@@ -23,7 +23,8 @@ struct MapWish {
   std::function<bool(const std::string& name, std::size_t dim)> is_padded = {};
   /// Whether the output's layout speaks of stacked names; nothing if it does not tell.
   std::function<std::optional<bool>(const StackedNames&)> is_stacked = {};
-  bool has_states = true;  ///< else the state of an optimizer is left out
+  bool has_states = true;          ///< else the state of an optimizer is left out
+  bool allows_arithmetic = false;  ///< else rules that recompute elements are refused
 };
 
 /// The tensors of one system as those of another.
@@ -32,11 +33,15 @@ struct MappedTensors {
     ParameterId first = 0;                          ///< a source tensor
     std::shared_ptr<const TensorLinks> links = {};  ///< null: the tensor is `first`, element by element
     std::string first_name = {};
+    std::size_t rule = 0;   ///< of the map
+    bool is_state = false;  ///< of the optimizer
   };
   std::vector<Tensor> tensors;                             ///< sorted by name
   std::vector<Origin> origins;                             ///< parallel
   std::vector<std::pair<ParameterId, ParameterId>> equal;  ///< source tensors that must be equal
   std::vector<std::string> dropped;                        ///< names that only the source has (`drop`)
+  std::string by;                                          ///< what made them, as JSON; empty: nothing had to
+  std::vector<std::string> recomputed;                     ///< target tensors that no move makes
   std::uint64_t states = 0;                                ///< tensors of an optimizer's state that are left out
   std::vector<std::string> passed_over;                    ///< target tensors of rules for which the source has none
 };

@@ -169,13 +169,19 @@ void read_tied(const Node& node, MapReading& to) {
   for (const Node& item : node.items()) read_tied_of(item, sizes, to);
 }
 
+RealFormula real_formula_at(const Node& node, const std::set<std::string>& sizes) {
+  RealFormula formula =
+      node.told([&] { return RealFormula(node.is_string() ? node.text() : node.describe()); });  // or a number
+  for (const std::string& name : formula.names())
+    if (!sizes.contains(name)) node.fail("'" + name + "', which has no size", "one in \"sizes\"");
+  return formula;
+}
+
 MapRule read_rule(const Node& node, const NameMap& map, const std::set<std::string>& sizes) {
   node.check_keys({map.sides[0], map.sides[1], "when", "times", "plus"}, {map.sides[0], map.sides[1]});
-  for (const char* word : {"times", "plus"})
-    if (const auto value = node.find(word))
-      value->fail("\"" + std::string(word) + "\"", "moves of elements alone",
-                  "this version does not recompute elements");
   MapRule rule;
+  for (const auto& [word, formula] : {std::pair("times", &rule.times), std::pair("plus", &rule.plus)})
+    if (const auto value = node.find(word)) *formula = real_formula_at(*value, sizes);
   rule.place = node.place();
   for (const MapSide side : {0, 1}) {
     const Node tensors = node.member(map.sides[side]);
@@ -190,6 +196,12 @@ MapRule read_rule(const Node& node, const NameMap& map, const std::set<std::stri
   }
   if (const auto when = node.find("when")) rule.when = formula_at(*when);
   pair_pieces(rule, map.sides, sizes);
+  const auto has_padding = [](const TensorTemplate& tensor) {
+    return tensor.fused() != nullptr && tensor.fused()->is_padded();
+  };
+  for (const MapSide side : {0, 1})
+    if (!rule.plus.text().empty() && std::ranges::any_of(rule.tensors[side], has_padding))
+      node.member("plus").fail("\"plus\" for a tensor with padding", "\"times\" alone, which leaves zeros as they are");
   return rule;
 }
 
@@ -209,10 +221,10 @@ std::string object_of(const std::string& schema) {
   return R"("type": "object", "additionalProperties": {)" + schema + "}";
 }
 
-/// An object with a condition beside keys for the sides.
-std::string conditional(const std::string& condition, const std::string& schema) {
-  return R"("type": "object", "properties": {"when": {)" + condition + R"(}}, "additionalProperties": {)" + schema +
-         "}";
+/// An object with a condition beside keys for the sides. `more`: further properties.
+std::string conditional(const std::string& condition, const std::string& schema, const std::string& more = {}) {
+  return R"("type": "object", "properties": {"when": {)" + condition + "}" + more + R"(}, "additionalProperties": {)" +
+         schema + "}";
 }
 
 void add_key(ObjectForm<MapReading>& form, const char* name, bool is_required, const char* says,
@@ -252,6 +264,8 @@ void add_names(ObjectForm<MapReading>& form) {
 const ObjectForm<MapReading>& map_form() {
   static const auto form = [] {
     ObjectForm<MapReading> keys;
+    const std::string number = R"(": {"oneOf": [{"type": "number"}, {)" + std::string(text_schema) + "}]}";
+    const std::string arithmetic = R"(, "times)" + number + R"(, "plus)" + number;
     const std::string tensors = R"("oneOf": [{)" + std::string(text_schema) + "}, {" +
                                 parsing::list_schema(text_schema, R"("minItems": 1)") + "}]";
     add_key(
@@ -267,8 +281,10 @@ const ObjectForm<MapReading>& map_form() {
     add_key(
         keys, "tensors", true,
         "Rules. Each lists tensors of both sides that have the same elements: NAME [DIM, DIM]; a DIM is a product of "
-        "axes, major first, in which one bracket lists pieces that lie one after another.",
-        parsing::list_schema(conditional(formula_schema, tensors)), read_rules);
+        "axes, major first, in which one bracket lists pieces that lie one after another. \"times\" and \"plus\" "
+        "recompute "
+        "elements, from the first side to the second.",
+        parsing::list_schema(conditional(formula_schema, tensors, arithmetic)), read_rules);
     add_key(keys, "$schema", false, "For editors; the programs pass it over.", text_schema,
             [](const Node& node, MapReading&) { text_at(node); });
     return keys;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "layout/maps/formula.hpp"
+#include "layout/maps/real_formula.hpp"
 #include "layout/maps/tensor_template.hpp"
 #include "layout/names/pattern.hpp"
 
@@ -32,7 +33,9 @@ struct MapRule {
   std::array<std::vector<TensorTemplate>, 2> tensors;
   std::vector<std::array<PieceRef, 2>> pieces;  ///< which piece of one side is which of the other
   Formula when;                                 ///< may be empty
-  std::string place;                            ///< "llama.json: /tensors/3"
+  RealFormula times;                            ///< from the first side to the second; empty: the elements move
+  RealFormula plus;
+  std::string place;  ///< "llama.json: /tensors/3"
 };
 
 /// Names with a number that may be dimension 0 instead: `decoder.layers.{l}.` and `decoder.layers.`.

@@ -1,8 +1,10 @@
 #include "layout/maps/tensor_form.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "base/checked.hpp"
+#include "base/error.hpp"
 
 namespace ckpt {
 
@@ -71,7 +73,7 @@ bool TensorForm::fits(const Shape& shape) const {
   return true;
 }
 
-std::string TensorForm::sizes_in_words() const {
+std::vector<std::string> TensorForm::axes() const {
   std::vector<std::string> names;
   const auto add = [&](const std::vector<std::string>& axes) {
     for (const std::string& axis : axes)
@@ -82,8 +84,34 @@ std::string TensorForm::sizes_in_words() const {
     for (const AxisProduct& piece : dim.pieces) add(piece.axes);
     add(dim.after);
   }
-  std::string words;
+  return names;
+}
+
+std::string TensorForm::fitting_sizes(const Shape& shape) const {
+  constexpr std::uint64_t most_counted = 512;  // heads, groups, experts, and sizes of heads
+  std::set<std::uint64_t> sizes(shape.begin(), shape.end());
+  for (std::uint64_t size = 1; size <= most_counted; ++size) sizes.insert(size);
+  const std::vector<std::string> names = axes();
   for (const std::string& name : names)
+    for (const std::uint64_t size : sizes) {
+      try {
+        const MapSizes changed = sizes_.with(name, size);
+        if (!TensorForm(text_, changed, rest_).fits(shape)) continue;
+        std::string words;
+        for (const std::string& each : names)
+          if (changed.size(each) != sizes_.size(each))
+            words.append(words.empty() ? "" : ", ").append(each).append("=").append(std::to_string(changed.size(each)));
+        return words;
+      } catch (const Error&) {
+        continue;  // another size does not follow from this one
+      }
+    }
+  return "";
+}
+
+std::string TensorForm::sizes_in_words() const {
+  std::string words;
+  for (const std::string& name : axes())
     words.append(words.empty() ? "" : " ").append(name).append("=").append(std::to_string(sizes_.size(name)));
   return words;
 }

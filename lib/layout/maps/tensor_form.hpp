@@ -38,8 +38,12 @@ class TensorForm {
   std::optional<std::size_t> padded() const noexcept { return padded_; }
   /// Returns "g=8 q=4 d=128 h=4096".
   std::string sizes_in_words() const;
+  /// Returns the change of one size, and of those that follow from it, with which the form fits a shape: "g=4, q=8".
+  /// Empty if none of the likely ones does.
+  std::string fitting_sizes(const Shape& shape) const;
 
  private:
+  std::vector<std::string> axes() const;
   std::uint64_t product(const std::vector<std::string>& axes) const;
   void place_axes(const std::vector<std::string>& axes, std::size_t dim, std::uint64_t step,
                   std::vector<AxisPlace>& to) const;

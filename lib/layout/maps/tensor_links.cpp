@@ -63,7 +63,7 @@ std::uint64_t axes_to_keep(const std::vector<PieceAxis>& axes) {
 
 }  // namespace
 
-TensorLinks::TensorLinks(std::vector<TensorPiece> pieces) {
+TensorLinks::TensorLinks(std::vector<TensorPiece> pieces, std::optional<Scaling> scaling) : scaling_(scaling) {
   for (TensorPiece& piece : pieces) {
     std::vector<PieceAxis>& axes = piece.axes;
     join_axes(axes);

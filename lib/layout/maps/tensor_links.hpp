@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "layout/placement/placement.hpp"
 #include "tensor/link.hpp"
+#include "tensor/scaling.hpp"
 
 namespace ckpt {
 
@@ -33,7 +35,10 @@ struct TensorPiece {
 /// links, of which a piece may have thousands, are worked out when asked for.
 class TensorLinks {
  public:
-  explicit TensorLinks(std::vector<TensorPiece> pieces);
+  /// `scaling`: what becomes of the elements on the way; nothing: they move as they are.
+  explicit TensorLinks(std::vector<TensorPiece> pieces, std::optional<Scaling> scaling = {});
+
+  const std::optional<Scaling>& scaling() const noexcept { return scaling_; }
 
   using Visit = std::function<void(ParameterId source, const Link& link)>;
   /// Visits the links that may meet a box of the target tensor. The time depends on their number.
@@ -55,6 +60,7 @@ class TensorLinks {
                const Visit& visit) const;
 
   std::vector<Walk> walks_;
+  std::optional<Scaling> scaling_;
 };
 
 }  // namespace ckpt

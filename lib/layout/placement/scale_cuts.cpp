@@ -123,10 +123,21 @@ bool is_cut(const Sharding& sharding) {
   return std::any_of(sharding.cuts.begin(), sharding.cuts.end(), [](const auto& cut) { return cut->pieces() > 1; });
 }
 
+/// The numbers of equal pieces that cut no block: "2, 4, 8"; empty if there are none.
+std::string numbers_of_pieces(std::uint64_t size, std::uint64_t block) {
+  constexpr std::uint64_t most_pieces = 1024;
+  std::vector<std::string> numbers;
+  for (std::uint64_t pieces = 2; pieces <= std::min(size / block, most_pieces); ++pieces)
+    if (size % (pieces * block) == 0) numbers.push_back(std::to_string(pieces));
+  return join(numbers);
+}
+
 /// An error in the cut of a scale.
 struct CutFault {
   std::string found;  ///< continues "its scales ": "stay whole"
   bool is_whole = false;
+  bool is_block = false;  ///< a block is cut
+  std::string fits = {};  ///< how many pieces would not cut a block: "2, 4, 8"
 };
 
 class ScaleCut {
@@ -195,7 +206,8 @@ class ScaleCut {
       const Runs runs = runs_of(codes, piece);
       if (const auto at = cut_within(runs, dim, codes.size()))
         return CutFault{"has one scale for " + std::to_string(dim.block) + " elements of '" + codes_tensor_.name +
-                        "', which is cut at " + std::to_string(*at) + where};
+                            "', which is cut at " + std::to_string(*at) + where,
+                        false, true, numbers_of_pieces(codes.size(), dim.block)};
       Runs wanted;
       for (const Interval& run : runs)
         append(wanted, {run.lo / dim.block * dim.scales, blocks_in(run.hi, dim.block) * dim.scales});
@@ -246,7 +258,9 @@ class Faults {
   const std::string decided = rule ? rule_name(target.layout(), *rule) : "no rule";
   throw Error(Kind::layout, target.layout().origin + ": parameter '" + target.tensors()[parameter].name + "'",
               {fault.found + " (" + decided + " matches it)", "both cut alike, at multiples of the block",
-               "give both one rule and sizes that fit, or leave both whole"});
+               (fault.fits.empty() ? "give both one rule and sizes that fit, or leave both whole"
+                                   : "give both one rule; " + fault.fits + " equal pieces cut no block") +
+                   (fault.is_block ? "; --dequantize bf16 cuts anywhere" : "")});
 }
 
 }  // namespace
@@ -273,6 +287,26 @@ std::vector<std::string> check_scale_cuts(const Placement& target, const Placeme
   if (told.empty()) return {};
   return {"scales that are not cut with what they scale: " + join(told, 3) +
           ": a card's numbers mean something only with all of both"};
+}
+
+void check_whole_units(const Placement& placement, const std::map<std::string, Shape>& units) {
+  for (const auto& [name, unit] : units) {
+    const auto parameter = placement.find(name);
+    if (!parameter || placement.mesh().size() == 1) continue;
+    const Shape& shape = placement.tensors()[*parameter].shape;
+    if (numel(shape) == 0 || shape.size() != unit.size()) continue;
+    placement.for_each_shard(*parameter, whole(shape), [&](Position, const Region& region) {
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        for (const std::uint64_t at : {region.box.lo[d], region.box.hi[d]})
+          if (at % unit[d] != 0 && at != shape[d])
+            throw Error(Kind::layout, placement.layout().origin + ": parameter '" + name + "'",
+                        {"it is cut at " + std::to_string(at) + " in dimension " + std::to_string(d) +
+                             ", within a block of " + std::to_string(unit[d]) + " that share a scale",
+                         "cuts at multiples of " + std::to_string(unit[d]),
+                         "where each card has quantised its own piece, no layout says so: these weights can only be "
+                         "moved as they are"});
+    });
+  }
 }
 
 }  // namespace ckpt

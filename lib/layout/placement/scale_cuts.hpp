@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,9 @@ namespace ckpt {
 /// explicit boxes are not checked.
 std::vector<std::string> check_scale_cuts(const Placement& target, const Placement& source,
                                           const std::vector<ParameterId>& source_of);
+
+/// Throws layout if a card's piece of a parameter begins or ends within one of its units. `units`: by name, in each
+/// dimension.
+void check_whole_units(const Placement& placement, const std::map<std::string, Shape>& units);
 
 }  // namespace ckpt

@@ -204,7 +204,9 @@ DistMetadata metadata_in(const PosixFile& file, std::uint64_t file_bytes) {
 bool DistMetadata::is_consistent() const noexcept {
   return std::all_of(tensors.begin(), tensors.end(), [&](const DistTensor& tensor) {
     return std::all_of(tensor.pieces.begin(), tensor.pieces.end(), [&](const DistPiece& piece) {
-      return std::all_of(piece.files.begin(), piece.files.end(),
+      return piece.box.rank() == tensor.shape.size() && contains(whole(tensor.shape), piece.box) &&
+             (!piece.flat || piece.flat->hi <= numel(piece.box.shape())) &&
+             std::all_of(piece.files.begin(), piece.files.end(),
                          [&](std::uint32_t file) { return file < files.size(); });
     });
   });

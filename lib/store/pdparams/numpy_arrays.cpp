@@ -72,7 +72,15 @@ struct KnownArray {
   std::uint64_t bytes = 0;
   std::vector<Interval> runs;
   bool is_text = false;
+  std::uint64_t element_bytes = 0;
 };
+
+std::uint64_t bytes_of_array(const Shape& shape, std::uint64_t element_bytes) {
+  const std::uint64_t bytes = checked_mul(numel(shape), element_bytes, "an array");
+  if (bytes > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+    refuse_array("has " + std::to_string(bytes) + " bytes", "less than 2^63");
+  return bytes;
+}
 
 class Conversion {
  public:
@@ -108,9 +116,7 @@ class Conversion {
     if (!stored) return;  // a list of Python objects
     const NumpyType type = type_of(items[2]);
     const Shape shape = torch::whole_numbers(pickle_, items[1], "the shape of an array of NumPy");
-    KnownArray known{type.torch_name, checked_mul(numel(shape), type.bytes, "an array"), {}, stored->is_text};
-    if (known.bytes > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
-      refuse_array("has " + std::to_string(known.bytes) + " bytes", "less than 2^63");
+    KnownArray known{type.torch_name, bytes_of_array(shape, type.bytes), {}, stored->is_text, type.bytes};
     if (stored->node != no_node) {
       found_.data.insert(stored->node);
       known.runs.push_back(file_.place_of(pickle_[stored->node].text));
@@ -294,6 +300,7 @@ class Conversion {
         first = name;
         whole.type = piece.type;
         whole.is_text = piece.is_text;
+        whole.element_bytes = piece.element_bytes;
       }
       if (piece.type != whole.type || piece.is_text != whole.is_text)
         refuse_array("has pieces of several types", "pieces of one");
@@ -301,8 +308,15 @@ class Conversion {
       whole.runs.insert(whole.runs.end(), piece.runs.begin(), piece.runs.end());
     }
     if (first.empty()) refuse_array("has no pieces", "one at least");
-    const PickleId made =
-        pickle_.add(tensor(whole, torch::whole_numbers(pickle_, shape, "the shape of an array"), false));
+    const Shape joined = torch::whole_numbers(pickle_, shape, "the shape of an array");
+    std::uint64_t stored = whole.is_text ? whole.bytes : 0;
+    if (!whole.is_text)
+      for (const Interval& run : whole.runs) stored += run.size();
+    if (const std::uint64_t expected = bytes_of_array(joined, whole.element_bytes);
+        stored != expected || whole.bytes != expected)
+      refuse_array("has pieces of " + std::to_string(stored) + " bytes together",
+                   std::to_string(expected) + ", by its shape " + to_string(joined));
+    const PickleId made = pickle_.add(tensor(whole, joined, false));
     for (const PickleId slice : std::vector<PickleId>(torch::items_in(pickle_, slices, "the pieces of an array")))
       if (pickle_[slice].text != first) remove(root, pickle_[slice].text);
     std::vector<PickleId>& items = pickle_.change(root).items;

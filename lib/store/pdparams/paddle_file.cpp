@@ -27,12 +27,6 @@ using torch::PickleKind;
 constexpr std::uint64_t first_bytes = 4096;
 constexpr std::string_view structured_names = "StructuredToParameterName@@";
 
-bool is_named_by_paddle(const std::string& path) {
-  const std::string ending = std::filesystem::path(path).extension().string();
-  constexpr std::array endings{".pdparams", ".pdopt", ".pdckpt", ".pdtensor", ".pdema", ".pdstates", ".distcp"};
-  return std::find(endings.begin(), endings.end(), ending) != endings.end();
-}
-
 bool begins_as_pickle(std::string_view begin) {
   return begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;
 }
@@ -109,6 +103,11 @@ class PaddleSource final : public OffsetFile {
 };
 
 }  // namespace
+
+bool is_named_by_paddle(const std::filesystem::path& path) {
+  constexpr std::array endings{".pdparams", ".pdopt", ".pdckpt", ".pdtensor", ".pdema", ".pdstates", ".distcp"};
+  return std::find(endings.begin(), endings.end(), path.extension().string()) != endings.end();
+}
 
 bool is_paddle_file(const PosixFile& file, std::uint64_t file_bytes) {
   const std::string begin = begin_of(file, file_bytes);

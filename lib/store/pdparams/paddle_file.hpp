@@ -17,6 +17,9 @@ inline constexpr const char* layout_name = "ckpt_layout";
 inline constexpr const char* manifest_name = "ckpt_manifest";
 inline constexpr const char* global_shapes_name = "ckpt_global_shapes";  ///< JSON: a shape for each tensor
 
+/// Returns whether Paddle gives its own files such a name. The name decides whether u16 means bf16.
+bool is_named_by_paddle(const std::filesystem::path& path);
+
 /// Returns whether paddle.save may have written a file: a pickle that has a name of Paddle's, or arrays near its start.
 bool is_paddle_file(const PosixFile& file, std::uint64_t file_bytes);
 

@@ -1,5 +1,7 @@
 #include "store/pdparams/paddle_store.hpp"
 
+#include <array>
+
 #include "store/guarded_reading.hpp"
 #include "store/known_schemas.hpp"
 #include "store/pdparams/paddle_file.hpp"
@@ -39,12 +41,13 @@ class PaddleStore final : public Store {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();
     if (!pdparams::is_paddle_file(file, status.bytes)) throw misses_file(path, "is no file of paddle.save");
-    auto schema = schemas_.find(file, status.bytes);
+    KnownSchemas& schemas = schemas_[pdparams::is_named_by_paddle(path) ? 1 : 0];
+    auto schema = schemas.find(file, status.bytes);
     if (!schema) {
       schema = with_file(path.string(), [&] {
         return read_guarded<schema_of>(file, status.bytes, pdparams::format_name, torch::limits_of_file(status.bytes));
       });
-      schemas_.remember(file, status, schema);
+      schemas.remember(file, status, schema);
     }
     return {std::move(schema), status.bytes, status.modified_ns};
   }
@@ -73,7 +76,7 @@ class PaddleStore final : public Store {
   }
 
  private:
-  KnownSchemas schemas_;
+  std::array<KnownSchemas, 2> schemas_;  // a file's name decides about its types: files that Paddle names, apart
   PaddleTrees trees_;
 };
 

@@ -215,7 +215,11 @@ BundleContents read_bundle(const BundlePlace& place) {
   BundleContents contents{std::move(bundle), std::move(slots), decode_catalogs({catalogs})};
   std::uint64_t count = 0;
   for (const std::uint32_t each : contents.slots) count += each;
-  if (contents.slots.size() != contents.bundle.files.size() || contents.catalogs.size() != count)
+  bool is_consistent = contents.slots.size() == contents.bundle.files.size() && contents.catalogs.size() == count;
+  for (const BundleTensor& tensor : contents.bundle.tensors)
+    for (const BundlePiece& piece : tensor.pieces)
+      is_consistent = is_consistent && piece.slot < contents.slots[piece.file];
+  if (!is_consistent)
     throw Error(Kind::input, place.index().string(), {"contradictory metadata", "that of its files", ""});
   return contents;
 }

@@ -4,6 +4,8 @@ resharded to 3, 5 and 8 cards and merged again, and written as .pdparams, which 
 import argparse
 import os
 import pathlib
+import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -83,6 +85,46 @@ def distributed_cases():
         yield truth.parent, truth_of(truth)
 
 
+class Claimed:
+    """Pickles as an array of a shape that its bytes need not fill."""
+
+    def __init__(self, shape, data):
+        self.shape, self.data = shape, data
+
+    def __reduce__(self):
+        reconstruct, arguments, _ = np.zeros(1, np.float32).__reduce__()
+        return reconstruct, arguments, (1, self.shape, np.dtype(np.float32), False, self.data)
+
+
+def refused(options, place, source, words):
+    """Asks for one error, soon, and no output."""
+    out = place / "refused.safetensors"
+    done = subprocess.run([os.path.join(options.bin, "ckpt-merge"), "-q", source, "-o", out], capture_output=True, text=True, timeout=20)
+    check(done.returncode == 1 and words in done.stderr and not out.exists(), f"{source}: {done.returncode}, {done.stderr}, expected {words}")
+
+
+def hostile_cases(options, place):
+    pieces = {"w@@.0": np.ones(3, np.float32), "w@@.1": np.ones(2, np.float32)}
+    for count in (0, 4, 6, 1 << 40):
+        info = {"UnpackBigParamInfor@@": {"w": {"OriginShape": (count,), "slices": list(pieces)}}}
+        file = place / f"big_{count}.pdparams"
+        file.write_bytes(pickle.dumps({**pieces, **info}, protocol=2))
+        refused(options, place, file, "by its shape")
+    for protocol in (2, 4):
+        for shape in ((4,), (1 << 40,), (2,), (3, 0)):
+            file = place / "claimed.pdparams"
+            file.write_bytes(pickle.dumps({"w": Claimed(shape, b"\0" * 12)}, protocol=protocol))
+            refused(options, place, file, "bytes")
+    # A run of elements beyond an array's bytes.
+    directory = place / "distributed"
+    shutil.copytree(HERE / "distributed" / "flattened", directory)
+    file = directory / "0_0.distcp"
+    arrays = paddle_files.load(file)
+    short = {name: Claimed(array.shape, b"\0" * 4) if isinstance(array, paddle_files.Array) else array for name, array in arrays.items()}
+    file.write_bytes(pickle.dumps(short, protocol=4))
+    refused(options, place, directory, "is the file damaged")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True)
@@ -90,6 +132,8 @@ def main():
     for source, expected in [*dense_cases(), *distributed_cases()]:
         with tempfile.TemporaryDirectory() as place:
             case(options, pathlib.Path(place), source, expected)
+    with tempfile.TemporaryDirectory() as place:
+        hostile_cases(options, pathlib.Path(place))
 
 
 if __name__ == "__main__":

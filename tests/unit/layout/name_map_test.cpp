@@ -1,5 +1,6 @@
 #include "layout/maps/name_map.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -162,4 +163,21 @@ TEST_CASE("sizes are reckoned exactly, from the first formula whose fields are t
   CHECK(value("kinds[1] == 'b' and not kinds[2] == 'b'"));
   CHECK(value("not n in absent and (n + 1) % 7 == 0"));
   CHECK_FALSE(value("absent >= 0 or absent != 1"));
+}
+
+TEST_CASE("a factor is a formula of sizes", "[names]") {
+  const auto value = [](const std::string& text) {
+    return RealFormula(text).value([](const std::string& name) { return std::uint64_t{name == "d" ? 16U : 3U}; });
+  };
+  CHECK(value("1 / sqrt(d)") == 0.25);
+  CHECK(value("-(d - h) * .5 + 1e1") == 3.5);
+  CHECK(value("d / h / 2") == 16.0 / 6);
+  CHECK(std::isinf(value("1 / 0")));
+  for (const char* bad : {"", "sqrt(d", "1 +", "1 2", "d d", "$", "1..2", "sqrt", "()"}) {
+    CAPTURE(bad);
+    const bool is_name = std::string(bad) == "sqrt";  // that of a size
+    CHECK((refusal([&] { RealFormula{bad}; }) == "nothing") == is_name);
+  }
+  CHECK(refusal([] { RealFormula{std::string(100, '(') + "1"}; }).find("more than 32") != std::string::npos);
+  CHECK(refusal([] { RealFormula{std::string(1000, '1')}; }).find("more than 256") != std::string::npos);
 }

@@ -181,3 +181,45 @@ TEST_CASE("A cast may be made in place") {
     CHECK(memory == expected);
   }
 }
+
+TEST_CASE("numbers are scaled in f32, and rounded once to the other type", "[cast]") {
+  const auto scaled = [](const std::vector<float>& numbers, const Scaling& scaling,
+                         std::uint64_t* overflows = nullptr) {
+    const Cast cast(format("f32"), format("f32"), scaling);
+    Bytes bytes = bytes_of(numbers);
+    cast.run(bytes.data(), bytes.data(), numbers.size(), [&](std::uint64_t i) {
+      if (overflows != nullptr) *overflows += i + 1;
+    });
+    std::vector<float> result(numbers.size());
+    std::memcpy(result.data(), bytes.data(), bytes.size());
+    return result;
+  };
+  const std::vector<float> numbers{0.1F, -3, 1e-3F, 7};
+  std::vector<float> there;
+  for (const float x : numbers) there.push_back(static_cast<float>(x * 0.3F) + 1);
+  CHECK(scaled(numbers, {0.3F, 1}) == there);
+  for (std::size_t i = 0; i < numbers.size(); ++i) there[i] = static_cast<float>(there[i] - 1) / 0.3F;
+  CHECK(scaled(scaled(numbers, {0.3F, 1}), {0.3F, 1, true}) == there);
+  std::uint64_t overflows = 0;
+  CHECK(std::isinf(scaled({1, 3e38F, INFINITY}, {2, 0}, &overflows)[1]));
+  CHECK(overflows == 2);
+}
+
+TEST_CASE("a scaling between other types is that of f32", "[cast]") {
+  for (const char* from : {"f64", "f16", "bf16"})
+    for (const char* to : {"f64", "f32", "f16", "bf16"}) {
+      CAPTURE(from, to);
+      const std::vector<float> numbers{0.5F, -3, 1.25F};
+      const std::size_t count = numbers.size();
+      const auto cast = [&](const Cast& by, const Bytes& bytes, std::uint64_t size) {
+        Bytes result(count * size);
+        by.run(bytes.data(), result.data(), count, [](std::uint64_t) {});
+        return result;
+      };
+      const Bytes source = cast(Cast(format("f32"), format(from)), bytes_of(numbers), format(from).size);
+      std::vector<float> scaled;
+      for (const float x : numbers) scaled.push_back(x / 3);
+      const Bytes expected = cast(Cast(format("f32"), format(to)), bytes_of(scaled), format(to).size);
+      CHECK(cast(Cast(format(from), format(to), Scaling{3, 0, true}), source, format(to).size) == expected);
+    }
+}

@@ -1,0 +1,432 @@
+#include "checkpoint/dequantised_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "tensor/number.hpp"
+#include "tensor/strided_copy.hpp"
+
+namespace ckpt {
+
+namespace {
+
+using Form = QuantisedWeight::Form;
+using FileOf = std::function<SourceFile&(const StoredPart&)>;
+
+constexpr std::uint64_t piece_elements = 64 << 10;     // decoded at a time, so that they stay in a core's cache
+constexpr std::uint64_t decoded_bytes = 4ULL << 20;    // of rows that are decoded together
+constexpr std::uint64_t stretch_bytes = 256ULL << 10;  // read at a time if runs lie close together
+constexpr std::uint64_t close_bytes = 4096;            // a call takes longer than to read what is between such rows
+constexpr std::uint64_t panel = 64;                    // rows that are turned at a time
+constexpr std::uint64_t word_codes = 8;
+constexpr std::array<std::size_t, word_codes> in_order{0, 1, 2, 3, 4, 5, 6, 7};
+constexpr std::array<std::size_t, word_codes> awq_order{0, 2, 4, 6, 1, 3, 5, 7};  // of the columns in a word
+
+NumberFormat single() {
+  return {ElementKind::ieee_float, sizeof(float), false, true};
+}
+
+std::span<std::byte> bytes_of(std::span<float> numbers) {
+  return std::as_writable_bytes(numbers);
+}
+
+/// One weight being decoded; not shared by threads.
+class Decoder {
+ public:
+  Decoder(const StoredWeight& stored, const FileOf& file_of)
+      : stored_(stored),
+        form_(stored.form),
+        file_of_(file_of),
+        cast_(single(), number_format(stored.dtype).value()),
+        numbers_(numbers_of_codes()) {
+    if (stored.factor) {
+      factor_ = floats(*stored.factor, {0, 1}).front();
+      if (form_.divides_by_factor) factor_ = 1 / factor_;
+    }
+    if (stored.outer_numbers) {
+      const std::vector<float> table = floats(*stored.outer_numbers, {0, 256});
+      std::copy(table.begin(), table.end(), outer_numbers_.begin());
+    }
+  }
+
+  /// Decodes elements of a weight whose codes lie in its own order.
+  void decode(Interval elements, std::span<std::byte> out) {
+    const Shape shape = form_.form == Form::bitsandbytes ? Shape{numel(form_.shape)} : form_.shape;
+    const std::uint64_t columns = shape[shape.size() - 1];
+    while (!elements.empty()) {
+      const std::uint64_t in_row = elements.lo % columns;
+      std::uint64_t count = std::min({columns - in_row, elements.size(), piece_elements});
+      if (in_row == 0 && count == columns) {  // whole rows of one matrix
+        const std::uint64_t matrix = shape.size() > 1 ? shape[shape.size() - 2] : 1;
+        const std::uint64_t left = matrix - elements.lo / columns % matrix;
+        count =
+            columns * std::max<std::uint64_t>(1, std::min({left, elements.size() / columns, piece_elements / columns}));
+      }
+      decode_piece(shape, {elements.lo, elements.lo + count}, out.first(count * stored_.dtype.size));
+      out = out.subspan(count * stored_.dtype.size);
+      elements.lo += count;
+    }
+  }
+
+  /// Decodes rows of one matrix of a weight whose codes lie in another order.
+  void decode_rows(std::uint64_t outer, Interval rows, std::span<std::byte> out) {
+    if (form_.form == Form::mxfp4) return decode_mxfp4(outer, rows, out);
+    decode_words(rows, out);
+  }
+
+ private:
+  void read(const StoredPart& part, std::uint64_t offset, std::span<std::byte> out) const {
+    file_of_(part).read(part.dataset, offset, out);
+  }
+
+  /// Reads bytes of each of `count` rows of `pitch` bytes, one after the other.
+  std::vector<std::byte> read_rows(const StoredPart& part, std::uint64_t first, std::uint64_t count,
+                                   std::uint64_t pitch, Interval wanted) const {
+    std::vector<std::byte> rows(count * wanted.size());
+    if (wanted.size() == pitch) {
+      read(part, first * pitch, rows);
+      return rows;
+    }
+    const bool are_close = pitch <= close_bytes || wanted.size() * 8 >= pitch;
+    const std::uint64_t at_a_time = are_close ? std::max<std::uint64_t>(1, stretch_bytes / pitch) : 1;
+    std::vector<std::byte> stretch;
+    for (std::uint64_t row = 0; row < count; row += at_a_time) {
+      const std::uint64_t here = std::min(at_a_time, count - row);
+      const std::uint64_t start = (first + row) * pitch + wanted.lo;
+      std::byte* const to = rows.data() + row * wanted.size();
+      if (here == 1) {
+        read(part, start, {to, wanted.size()});
+        continue;
+      }
+      stretch.resize((here - 1) * pitch + wanted.size());
+      read(part, start, stretch);
+      for (std::uint64_t i = 0; i < here; ++i)
+        std::memcpy(to + i * wanted.size(), stretch.data() + i * pitch, wanted.size());
+    }
+    return rows;
+  }
+
+  /// Numbers of any type as f32; bytes are exponents.
+  std::vector<float> as_floats(const DType& dtype, std::span<const std::byte> bytes) const {
+    std::vector<float> numbers(bytes.size() / dtype.size);
+    if (dtype.is_float()) {
+      Cast(number_format(dtype).value(), single())
+          .run(bytes.data(), bytes_of(numbers).data(), numbers.size(), [](std::uint64_t) {});
+      return numbers;
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (bytes[i] == e8m0_nan)
+        throw Error(Kind::input, "parameter '" + form_.name + "'",
+                    {"a scale in '" + form_.scales + "' is 255, which is no number", "exponents of 0 to 254",
+                     "is the file damaged?"});
+      numbers[i] = e8m0_number(bytes[i]);
+    }
+    return numbers;
+  }
+
+  std::vector<float> floats(const StoredPart& part, Interval elements) const {
+    std::vector<std::byte> bytes(elements.size() * part.dtype.size);
+    read(part, elements.lo * part.dtype.size, bytes);
+    return as_floats(part.dtype, bytes);
+  }
+
+  CodeNumbers numbers_of_codes() const {
+    if (form_.is_e2m1) return numbers_of_e2m1();
+    if (!stored_.numbers) return numbers_of_bytes(stored_.codes.dtype.kind);
+    CodeNumbers numbers{};
+    const std::vector<float> table = floats(*stored_.numbers, {0, 16});
+    std::copy(table.begin(), table.end(), numbers.begin());
+    return numbers;
+  }
+
+  std::vector<float> scales(Interval elements) const {
+    if (!stored_.outer_scales) {
+      std::vector<float> scales = floats(stored_.scales, elements);
+      if (stored_.factor)
+        for (float& scale : scales) scale *= factor_;
+      return scales;
+    }
+    std::vector<std::byte> codes(elements.size());
+    read(stored_.scales, elements.lo, codes);
+    std::vector<float> scales(elements.size());
+    look_up(codes, 0, CodePacking::bytes, outer_numbers_, scales);
+    const std::uint64_t block = form_.outer_block;
+    const Interval outer{elements.lo / block, (elements.hi - 1) / block + 1};
+    scale_blocks(scales, elements.lo % block, block, floats(*stored_.outer_scales, outer));
+    for (float& scale : scales) scale += form_.outer_offset;
+    return scales;
+  }
+
+  void decode_piece(const Shape& shape, Interval elements, std::span<std::byte> out) {
+    const std::uint64_t per_byte = codes_per_byte(form_.packing);
+    const Interval bytes{elements.lo / per_byte, ceil_div(elements.hi, per_byte)};
+    codes_.resize(bytes.size());
+    read(stored_.codes, bytes.lo, codes_);
+    values_.resize(elements.size());
+    look_up(codes_, elements.lo - bytes.lo * per_byte, form_.packing, numbers_, values_);
+
+    const std::size_t last = shape.size() - 1;
+    const std::uint64_t columns = shape[last];
+    const std::uint64_t block = form_.block[last];
+    const std::uint64_t per_row = ceil_div(columns, block);
+    const std::uint64_t first_row = elements.lo / columns;
+    const std::uint64_t last_row = (elements.hi - 1) / columns;
+    const std::uint64_t column = elements.lo % columns;
+    const std::uint64_t in_row = std::min(columns, elements.size());
+    const Interval needed{scale_row(shape, first_row) * per_row + column / block,
+                          scale_row(shape, last_row) * per_row + (column + in_row - 1) / block + 1};
+    const std::vector<float> scale = scales(needed);
+    for (std::uint64_t row = first_row; row <= last_row; ++row)
+      scale_blocks(std::span(values_).subspan((row - first_row) * columns, in_row), column % block, block,
+                   std::span(scale).subspan(scale_row(shape, row) * per_row + column / block - needed.lo));
+    if (form_.divisor != 1)
+      for (float& value : values_) value /= form_.divisor;
+    finish(values_, out);
+  }
+
+  /// The row of scales, all outer dimensions counted together, that a row of the weight has.
+  std::uint64_t scale_row(const Shape& shape, std::uint64_t row) const {
+    std::uint64_t scale = 0;
+    std::uint64_t stride = 1;
+    for (std::size_t d = shape.size() - 1; d-- > 0; row /= shape[d]) {
+      scale += row % shape[d] / form_.block[d] * stride;
+      stride *= ceil_div(shape[d], form_.block[d]);
+    }
+    return scale;
+  }
+
+  void finish(std::span<const float> values, std::span<std::byte> out) const {
+    cast_.run(std::as_bytes(values).data(), out.data(), values.size(), [&](std::uint64_t) {
+      if (stored_.has_overflowed.test_and_set()) return;
+      log::warn("parameter '{}': numbers are too large for {}: infinite now", form_.name, stored_.dtype.name.str());
+    });
+  }
+
+  /// Puts `rows` decoded rows of `length` elements into columns of `pitch` elements.
+  void turn(std::uint64_t rows, std::uint64_t length, std::uint64_t pitch, std::byte* out) const {
+    run(strided_copy(Shape{rows, length}, Shape{length, 1}, Shape{1, pitch}, stored_.dtype.size), panel_.data(), out);
+  }
+
+  void decode_mxfp4(std::uint64_t expert, Interval inputs, std::span<std::byte> out) {
+    const std::uint64_t outputs = form_.shape[2];
+    const std::uint64_t blocks = stored_.scales.shape[2];
+    const std::uint64_t block = form_.block[1];
+    const std::uint64_t bytes = block / 2;
+    const Interval wanted{inputs.lo / block, ceil_div(inputs.hi, block)};
+    const std::uint64_t size = stored_.dtype.size;
+    values_.resize(inputs.size());
+    for (std::uint64_t first = 0; first < outputs; first += panel) {
+      const std::uint64_t here = std::min(panel, outputs - first);
+      const std::uint64_t row = expert * outputs + first;
+      const auto codes = read_rows(stored_.codes, row, here, blocks * bytes, {wanted.lo * bytes, wanted.hi * bytes});
+      const auto scale = as_floats(stored_.scales.dtype, read_rows(stored_.scales, row, here, blocks, wanted));
+      panel_.resize(here * inputs.size() * size);
+      for (std::uint64_t i = 0; i < here; ++i) {
+        look_up(std::span(codes).subspan(i * wanted.size() * bytes), 0, form_.packing, numbers_, values_);
+        scale_blocks(values_, 0, block, std::span(scale).subspan(i * wanted.size()));
+        finish(values_, std::span(panel_).subspan(i * inputs.size() * size, inputs.size() * size));
+      }
+      turn(here, inputs.size(), outputs, out.data() + first * size);
+    }
+  }
+
+  /// Unpacks words of eight codes along a row.
+  static void unpack(std::span<const std::byte> words, const std::array<std::size_t, word_codes>& order,
+                     std::span<float> out) {
+    for (std::size_t first = 0; first < out.size(); first += word_codes) {
+      std::uint32_t word = 0;
+      std::memcpy(&word, words.data() + first / word_codes * sizeof word, sizeof word);
+      for (std::size_t i = 0; i < word_codes; ++i)
+        if (first + order[i] < out.size()) out[first + order[i]] = static_cast<float>(word >> (4 * i) & 15U);
+    }
+  }
+
+  /// Unpacks the code number `index` of each word.
+  static void unpack_one(std::span<const std::byte> words, std::uint64_t index, std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::uint32_t word = 0;
+      std::memcpy(&word, words.data() + i * sizeof word, sizeof word);
+      out[i] = static_cast<float>(word >> (4 * index) & 15U);
+    }
+  }
+
+  /// The group of each input, if the weight says them.
+  std::vector<std::byte> groups() const {
+    if (!stored_.groups) return {};
+    std::vector<std::byte> groups(form_.shape[1] * sizeof(std::uint32_t));
+    read(*stored_.groups, 0, groups);
+    return groups;
+  }
+
+  std::uint64_t group_of(std::span<const std::byte> groups, std::uint64_t input) const {
+    if (groups.empty()) return input / form_.block[1];
+    std::uint32_t group = 0;
+    std::memcpy(&group, groups.data() + input * sizeof group, sizeof group);
+    if (group >= stored_.scales.shape[0])
+      throw Error(Kind::input, "parameter '" + form_.name + "'",
+                  {"'" + form_.groups + "' puts input " + std::to_string(input) + " into group " +
+                       std::to_string(static_cast<std::int32_t>(group)),
+                   "one of " + std::to_string(stored_.scales.shape[0]), "is the file damaged?"});
+    return group;
+  }
+
+  void decode_words(Interval outputs, std::span<std::byte> out) {
+    const bool is_gptq = form_.form == Form::gptq;
+    const auto& order = is_gptq ? in_order : awq_order;
+    const std::uint64_t inputs = form_.shape[1];
+    const std::uint64_t count = outputs.size();
+    const std::uint64_t groups_count = stored_.scales.shape[0];
+    const std::uint64_t scale_size = stored_.scales.dtype.size;
+    constexpr std::uint64_t word = sizeof(std::uint32_t);
+    const Interval words{outputs.lo / word_codes * word, ceil_div(outputs.hi, word_codes) * word};  // of outputs
+    const auto scale =
+        as_floats(stored_.scales.dtype, read_rows(stored_.scales, 0, groups_count, form_.shape[0] * scale_size,
+                                                  {outputs.lo * scale_size, outputs.hi * scale_size}));
+    const auto packed_zeros = read_rows(*stored_.zeros, 0, groups_count, stored_.zeros->shape[1] * word, words);
+    std::vector<float> zeros(groups_count * count);
+    for (std::uint64_t group = 0; group < groups_count; ++group)
+      unpack(std::span(packed_zeros).subspan(group * words.size()), order,
+             std::span(zeros).subspan(group * count, count));
+    for (float& zero : zeros) zero += static_cast<float>(form_.stored_less);
+
+    const std::vector<std::byte> group_of_each = groups();
+    const std::uint64_t size = stored_.dtype.size;
+    values_.resize(count);
+    for (std::uint64_t first = 0; first < inputs; first += panel) {
+      const std::uint64_t here = std::min(panel, inputs - first);
+      const auto codes = is_gptq ? read_rows(stored_.codes, first / word_codes, ceil_div(here, word_codes),
+                                             stored_.codes.shape[1] * word, {outputs.lo * word, outputs.hi * word})
+                                 : read_rows(stored_.codes, first, here, stored_.codes.shape[1] * word, words);
+      panel_.resize(here * count * size);
+      for (std::uint64_t i = 0; i < here; ++i) {
+        if (is_gptq)
+          unpack_one(std::span(codes).subspan(i / word_codes * count * word), i % word_codes, values_);
+        else
+          unpack(std::span(codes).subspan(i * words.size()), order, values_);
+        const std::uint64_t group = group_of(group_of_each, first + i);
+        const float* const zero = zeros.data() + group * count;
+        const float* const of_group = scale.data() + group * count;
+        for (std::uint64_t k = 0; k < count; ++k) values_[k] = (values_[k] - zero[k]) * of_group[k];
+        finish(values_, std::span(panel_).subspan(i * count * size, count * size));
+      }
+      turn(here, count, inputs, out.data() + first * size);
+    }
+  }
+
+  const StoredWeight& stored_;
+  const QuantisedWeight& form_;
+  const FileOf& file_of_;
+  Cast cast_;
+  CodeNumbers numbers_;
+  CodeNumbers outer_numbers_{};
+  float factor_ = 1;
+  std::vector<std::byte> codes_;
+  std::vector<float> values_;
+  std::vector<std::byte> panel_;
+};
+
+/// Rows of a matrix of the weight that is shown: outputs of GPTQ and AWQ, inputs of an expert of MXFP4.
+std::uint64_t rows_of(const QuantisedWeight& weight) {
+  return weight.shape[weight.shape.size() - 2];
+}
+
+std::uint64_t columns_of(const QuantisedWeight& weight) {
+  return weight.shape[weight.shape.size() - 1];
+}
+
+}  // namespace
+
+std::optional<DecodedRows> decoded_rows(const QuantisedWeight& weight, const DType& dtype) {
+  if (weight.form == Form::blocks || weight.form == Form::bitsandbytes) return std::nullopt;
+  const std::uint64_t row_bytes = checked_mul(columns_of(weight), dtype.size, "a weight");
+  if (row_bytes == 0 || rows_of(weight) == 0) return std::nullopt;
+  const std::uint64_t step = weight.unit[weight.unit.size() - 2];
+  DecodedRows part;
+  part.rows = std::min(rows_of(weight), std::max<std::uint64_t>(1, decoded_bytes / row_bytes / step) * step);
+  part.per_outer = ceil_div(rows_of(weight), part.rows);
+  part.size.bytes = checked_mul(part.rows, row_bytes, "a weight");
+  // A panel of rows before it is turned, its codes, and of GPTQ and AWQ all scales and zero points.
+  const std::uint64_t groups =
+      weight.form == Form::mxfp4 ? 0 : ceil_div(columns_of(weight), std::max<std::uint64_t>(1, weight.block[1]));
+  const std::uint64_t each = checked_add(checked_mul(panel, dtype.size + sizeof(float)), checked_mul(groups, 16));
+  part.size.decoding = checked_add(part.size.bytes, checked_add(checked_mul(part.rows, each), stretch_bytes));
+  return part;
+}
+
+DequantisedFile::DequantisedFile(std::size_t own, std::uint64_t file_key, std::shared_ptr<const View> view, Open open,
+                                 DecodedChunks& chunks)
+    : PartOfFile(open(own), view->places),
+      own_(own),
+      file_key_(file_key),
+      view_(std::move(view)),
+      open_(std::move(open)),
+      chunks_(chunks) {}
+
+SourceFile& DequantisedFile::file_of(const StoredPart& part) {
+  if (part.file == own_) return whole();
+  const std::lock_guard lock(mutex_);
+  auto& file = others_[part.file];
+  if (!file) file = open_(part.file);
+  return *file;
+}
+
+void DequantisedFile::read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) {
+  const StoredWeight* const stored = weight(dataset);
+  if (stored == nullptr) return PartOfFile::read(dataset, offset, out);
+  if (out.empty()) return;
+  const std::uint64_t size = stored->dtype.size;
+  const Interval elements{offset / size, (offset + out.size()) / size};
+  if (offset % size != 0 || out.size() % size != 0 || elements.hi > numel(stored->form.shape))
+    throw Error(Kind::input, "parameter '" + stored->form.name + "'",
+                {"bytes " + std::to_string(offset) + " to " + std::to_string(offset + out.size()) + " are wanted",
+                 "whole numbers of " + to_string(stored->form.shape), "this is a defect of the program"});
+  const FileOf files = [this](const StoredPart& part) -> SourceFile& { return file_of(part); };
+  const auto rows = decoded_rows(stored->form, stored->dtype);
+  if (!rows) return Decoder(*stored, files).decode(elements, out);
+
+  const std::uint64_t in_matrix = rows_of(stored->form);
+  const std::uint64_t columns = columns_of(stored->form);
+  for (Interval left = elements; !left.empty();) {
+    const std::uint64_t row = left.lo / columns;
+    const std::uint64_t outer = row / in_matrix;
+    const std::uint64_t part = row % in_matrix / rows->rows;
+    const Interval here{part * rows->rows, std::min(in_matrix, (part + 1) * rows->rows)};
+    const std::uint64_t first = (outer * in_matrix + here.lo) * columns;
+    const std::uint64_t end = std::min(left.hi, first + here.size() * columns);
+    const DecodedChunks::Size bytes{here.size() * columns * size, rows->size.decoding};
+    chunks_.with(
+        {file_key_, 0, 0, dataset, outer * rows->per_outer + part}, bytes,
+        [&](std::span<std::byte> decoded) { Decoder(*stored, files).decode_rows(outer, here, decoded); },
+        [&](std::span<const std::byte> decoded) {
+          std::memcpy(out.data() + (left.lo - elements.lo) * size, decoded.data() + (left.lo - first) * size,
+                      (end - left.lo) * size);
+        });
+    left.lo = end;
+  }
+}
+
+void DequantisedFile::read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) {
+  weight(dataset) != nullptr ? read(dataset, offset, out) : PartOfFile::read_as_stored(dataset, offset, out);
+}
+
+void DequantisedFile::check(std::size_t dataset) {
+  if (weight(dataset) == nullptr) PartOfFile::check(dataset);  // reading a weight checks all of its tensors
+}
+
+std::optional<StridedForm> DequantisedFile::strided(std::size_t dataset) const {
+  return weight(dataset) != nullptr ? std::nullopt : PartOfFile::strided(dataset);
+}
+
+bool DequantisedFile::will_need(std::size_t dataset, Interval bytes) {
+  return weight(dataset) != nullptr || PartOfFile::will_need(dataset, bytes);
+}
+
+std::optional<LocatedExtent> DequantisedFile::located(std::size_t dataset, std::uint64_t offset) const {
+  return weight(dataset) != nullptr ? std::nullopt : PartOfFile::located(dataset, offset);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "checkpoint/part_of_file.hpp"
+#include "io/decoded_chunks.hpp"
+#include "layout/placement/quantised_weights.hpp"
+#include "tensor/cast.hpp"
+
+namespace ckpt {
+
+/// A tensor as it is stored: its file's number among those that hold a family, and its dataset there.
+struct StoredPart {
+  std::size_t file = 0;
+  std::size_t dataset = 0;
+  DType dtype;
+  Shape shape;
+};
+
+/// A quantised weight, where its tensors are stored, and how it is shown.
+struct StoredWeight {
+  QuantisedWeight form;
+  DType dtype;  ///< of the numbers
+  StoredPart codes;
+  StoredPart scales;
+  std::optional<StoredPart> factor = {};
+  std::optional<StoredPart> zeros = {};
+  std::optional<StoredPart> groups = {};
+  std::optional<StoredPart> numbers = {};
+  std::optional<StoredPart> outer_scales = {};
+  std::optional<StoredPart> outer_numbers = {};
+  mutable std::atomic_flag has_overflowed = ATOMIC_FLAG_INIT;  ///< and a warning says so
+};
+
+/// Rows of a weight whose codes lie in another order, that are decoded together.
+struct DecodedRows {
+  std::uint64_t rows = 0;       ///< at most
+  std::uint64_t per_outer = 0;  ///< such parts in each matrix
+  DecodedChunks::Size size;     ///< of the largest
+};
+/// Returns nothing for a weight of which any part can be decoded alone.
+std::optional<DecodedRows> decoded_rows(const QuantisedWeight& weight, const DType& dtype);
+
+/// A file whose quantised weights are shown as numbers: they are reckoned in f32 while they are read, and rounded once.
+class DequantisedFile final : public PartOfFile {
+ public:
+  /// Opens a file by its number among those that hold the families.
+  using Open = std::function<std::unique_ptr<SourceFile>(std::size_t file)>;
+  /// The datasets that are shown: the index of each in the whole file (of a weight: its codes'), and the weights.
+  struct View {
+    std::vector<std::size_t> places;
+    std::vector<std::shared_ptr<const StoredWeight>> weights;  ///< null: it is shown as it is
+  };
+
+  /// `own`: this file's number. `file_key` identifies it in `chunks`, which must outlive it.
+  DequantisedFile(std::size_t own, std::uint64_t file_key, std::shared_ptr<const View> view, Open open,
+                  DecodedChunks& chunks);
+
+  void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override;
+  void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override;
+  void check(std::size_t dataset) override;
+  std::optional<StridedForm> strided(std::size_t dataset) const override;
+  bool will_need(std::size_t dataset, Interval bytes) override;
+  std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override;
+
+ private:
+  const StoredWeight* weight(std::size_t dataset) const { return view_->weights.at(dataset).get(); }
+  SourceFile& file_of(const StoredPart& part);
+
+  std::size_t own_;
+  std::uint64_t file_key_;
+  std::shared_ptr<const View> view_;
+  Open open_;
+  DecodedChunks& chunks_;
+  std::mutex mutex_;  // guards `others_`
+  std::map<std::size_t, std::unique_ptr<SourceFile>> others_;
+};
+
+}  // namespace ckpt

@@ -1,0 +1,265 @@
+#include "diagnosis/likeness/likeness.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "compare/mismatch.hpp"
+#include "jobs/types/name_mapping.hpp"
+#include "layout/names/name_groups.hpp"
+#include "tensor/number.hpp"
+
+namespace ckpt {
+
+namespace likeness {
+
+namespace {
+
+constexpr std::size_t most_kinds = 3;         // of which a change is looked for
+constexpr std::size_t most_changes = 64;      // of a rule
+constexpr std::size_t most_boxes_again = 32;  // that are read again for each change
+
+std::string in_words(double correlation) {
+  char text[16];
+  // Rounded down, as 1.00 would be the same tensor.
+  std::snprintf(text, sizeof text, "%.2f", std::floor(correlation * 100) / 100);
+  return text == std::string("-0.00") ? "0.00" : text;
+}
+
+std::string in_words(const std::vector<std::string>& names) {
+  if (names.size() == 1) return "parameter '" + names.front() + "'";
+  std::vector<std::string> patterns;
+  for (const NameGroup& group : group_names(names)) patterns.push_back(group.pattern);
+  return std::to_string(names.size()) + " parameters (" + join(patterns) + ")";
+}
+
+/// Numbers of one byte are codes of a quantised weight, whose scales are elsewhere.
+bool is_comparable(const Tensor& tensor) {
+  const auto format = number_format(tensor.dtype);
+  return !tensor.verbatim && format && format->is_float && format->size > 1;
+}
+
+class Search {
+ public:
+  Search(const LikenessSources& sources, Communicator& processes)
+      : sources_(sources),
+        processes_(processes),
+        other_(sources.other, sources.of_other, sources.store, sources.memory, sources.most_open),
+        compared_{sources.planner, sources.readers, sources.reader, other_, sources.threads} {}
+
+  LikenessFound find(const std::vector<Pattern>& excused) {
+    choose();
+    samples_ = answers(questions_, compared_, processes_);
+    verdict_ = judge(samples_);
+    LikenessFound found;
+    if (!verdict_.typical) return found;
+    found.is_compared = true;
+    found.typical = *verdict_.typical;
+    found.tells = verdict_.can_tell();
+    std::erase_if(verdict_.unlike, [&](const Unlike& each) {
+      return std::any_of(excused.begin(), excused.end(),
+                         [&](const Pattern& pattern) { return pattern.matches(samples_[each.sample].name); });
+    });
+    if (verdict_.unlike.empty()) return found;
+    for (const Unlike& each : verdict_.unlike) found.unlike.push_back(samples_[each.sample].name);
+    const Unlike& first = verdict_.unlike.front();
+    found.first = "correlation " + in_words(first.correlation) + place_of(first);
+    found.change = fitting_change();
+    return found;
+  }
+
+ private:
+  const std::vector<Tensor>& made() const { return sources_.planner.target().tensors(); }
+
+  void choose() {
+    std::vector<SampledTensor> tensors;
+    std::uint64_t bytes = 0;
+    for (ParameterId p = 0; p < made().size(); ++p) {
+      bytes += made()[p].bytes();
+      if (sources_.is_weight && !sources_.is_weight(p)) continue;
+      if (const auto other = namesake(p))
+        tensors.push_back({made()[p].name, p, *other, Shape(made()[p].shape), sources_.planner.links(p)});
+    }
+    for (TensorBoxes& boxes : choose_boxes(tensors, bytes)) {
+      const SampledTensor& tensor = tensors[boxes.tensor];
+      questions_.push_back(question(sources_.planner, tensor.parameter, tensor.other, std::move(boxes)));
+    }
+  }
+
+  /// The other checkpoint's tensor of this name, if both are of real numbers.
+  std::optional<ParameterId> namesake(ParameterId parameter) const {
+    const Tensor& tensor = made()[parameter];
+    const auto other = sources_.of_other.find(tensor.name);
+    if (!other || tensor.shape.empty() || numel(tensor.shape) == 0) return std::nullopt;
+    const Tensor& there = sources_.of_other.tensors()[*other];
+    const Tensor& from = sources_.planner.source().tensors()[sources_.planner.source_of(parameter)];
+    const bool are_comparable = is_comparable(from) && is_comparable(tensor) && is_comparable(there);
+    return are_comparable && there.shape == tensor.shape ? other : std::nullopt;
+  }
+
+  Question question(const Planner& planner, ParameterId parameter, ParameterId other, TensorBoxes boxes) const {
+    return {&planner, parameter, other, sources_.of_other.tensors()[other].dtype, std::move(boxes)};
+  }
+
+  /// " at [512, 0]": where the block is that is least like its counterpart.
+  std::string place_of(const Unlike& unlike) const {
+    if (!unlike.block) return "";
+    const Question& of = questions_[unlike.sample];
+    std::size_t left = *unlike.block;
+    for (std::size_t box = 0; box < of.boxes.boxes.size(); ++box) {
+      const auto blocks = blocks_of(of.boxes, box, samples_[unlike.sample].shape);
+      if (left >= blocks.size()) {
+        left -= blocks.size();
+        continue;
+      }
+      const Box& place = of.boxes.boxes[box];
+      Shape index = index_of(blocks[left].lo, place.shape());
+      for (std::size_t d = 0; d < index.size(); ++d) index[d] += place.lo[d];
+      return " at " + to_string(index);
+    }
+    return "";
+  }
+
+  /// The change that fits the first tensor of some kind.
+  std::string fitting_change() {
+    std::set<std::string> kinds;
+    for (const Unlike& each : verdict_.unlike) {
+      const std::string kind = kind_of(samples_[each.sample].name);
+      if (kinds.size() == most_kinds) break;
+      if (!kinds.insert(kind).second) continue;
+      if (each.other) return exchanged(samples_[*each.other].name, 0);
+      if (std::string change = change_for(each); !change.empty()) return change;
+    }
+    return "";
+  }
+
+  std::string exchanged(const std::string& name, double correlation) const {
+    const std::string how = correlation == 0 ? "" : " (" + in_words(correlation) + ")";
+    return "it is like '" + name + "' of " + sources_.other_name + how + ": is its name right?";
+  }
+
+  /// The correlation of a sample of elements that are all in their places; nothing for another sample.
+  std::optional<double> fit(const TensorSample& sample) const {
+    Moments whole;
+    for (const Moments& block : sample.blocks) {
+      whole.add(block);
+      if (const auto r = block.correlation(); sample.is_cut_anew && r && *r < verdict_.least) return std::nullopt;
+    }
+    const auto r = whole.correlation();
+    return r && *r >= verdict_.least ? r : std::nullopt;
+  }
+
+  std::string change_for(const Unlike& unlike) {
+    const Question& of = questions_[unlike.sample];
+    TensorBoxes boxes = of.boxes;
+    boxes.is_cut_anew = true;
+    if (boxes.boxes.size() > most_boxes_again) boxes.boxes.resize(most_boxes_again);
+    std::vector<Question> questions;
+    std::vector<std::string> texts;  // parallel: of a rule; empty: another name
+    for (const ParameterId other : others_in_layer(of))
+      questions.push_back(question(sources_.planner, of.parameter, other, boxes));
+    texts.resize(questions.size());
+    std::vector<Planner> planners;
+    planners.reserve(most_changes);  // questions point to them
+    agree(processes_, [&] {
+      for (const NameMapping::Change& change : rule_changes(made()[of.parameter].name)) {
+        if (planners.size() == most_changes) break;
+        planners.push_back(planner_of(of.parameter, change));
+        questions.push_back(question(planners.back(), of.parameter, of.other, boxes));
+        texts.push_back(change.text);
+      }
+    });
+    const std::vector<TensorSample> tried = answers(questions, compared_, processes_);
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < tried.size(); ++i)
+      if (const auto r = fit(tried[i]); r && (!best || *r > *fit(tried[*best]))) best = i;
+    if (!best) return "";
+    const double correlation = *fit(tried[*best]);
+    return texts[*best].empty() ? exchanged(sources_.of_other.tensors()[questions[*best].other].name, correlation)
+                                : texts[*best] + " it would be " + in_words(correlation);
+  }
+
+  std::vector<NameMapping::Change> rule_changes(const std::string& name) const {
+    if (!sources_.names.mapping) return {};
+    return sources_.names.mapping->changes(taken_by_map(sources_.names, sources_.planner.source()), name);
+  }
+
+  Planner planner_of(ParameterId parameter, const NameMapping::Change& change) const {
+    std::vector<ParameterId> source_of(made().size());
+    Planner::Links links(made().size());
+    source_of[parameter] = change.origin.first;
+    links[parameter] = change.origin.links;
+    return {sources_.planner.source(), sources_.planner.target(), std::move(source_of), sources_.readers,
+            std::move(links)};
+  }
+
+  /// Tensors of the other checkpoint with the same shape in the same layer.
+  std::vector<ParameterId> others_in_layer(const Question& question) const {
+    std::vector<ParameterId> others;
+    const std::vector<Tensor>& all = sources_.of_other.tensors();
+    const std::string layer = layer_of(all[question.other].name);
+    for (ParameterId p = 0; p < all.size() && others.size() < most_changes; ++p)
+      if (p != question.other && all[p].shape == all[question.other].shape && all[p].dtype == question.other_dtype &&
+          layer_of(all[p].name) == layer)
+        others.push_back(p);
+    return others;
+  }
+
+  const LikenessSources& sources_;
+  Communicator& processes_;
+  SourceReader other_;
+  Compared compared_;
+  std::vector<Question> questions_;
+  std::vector<TensorSample> samples_;  // parallel
+  Verdict verdict_;
+};
+
+}  // namespace
+
+}  // namespace likeness
+
+LikenessFound find_unlike(const LikenessSources& sources, const std::vector<Pattern>& excused,
+                          Communicator& processes) {
+  if (!sources.other.is_shared()) return {};  // files that lie on some nodes alone
+  return likeness::Search(sources, processes).find(excused);
+}
+
+void check_likeness(const LikenessSources& sources, const std::vector<Pattern>& excused, Communicator& processes) {
+  const LikenessFound found = find_unlike(sources, excused, processes);
+  if (!found.is_compared) return;
+  const std::string typical = likeness::in_words(found.typical);
+  if (!found.tells)
+    return log::warn(
+        "{}: its weights are of another training (correlation {}), so that they do not show whether "
+        "elements are in their places; ckpt-verify with another export of this step does",
+        sources.other_name, typical);
+  if (found.unlike.empty()) return;
+  agree(processes, [&] {
+    throw Error(Kind::input, likeness::in_words(found.unlike),
+                {found.first + " with " + sources.other_name + ", as if elements were in other places",
+                 "about " + typical + " as other parameters have",
+                 found.change.empty() ? "look whether the map and the layout are right" : found.change,
+                 {Advice::What::excuse_unlike, found.unlike.front()}})
+        .of_parameter(found.unlike.front());
+  });
+}
+
+std::string likeness_in_words(const LikenessSources& sources, Communicator& processes) {
+  const LikenessFound found = find_unlike(sources, {}, processes);
+  const std::string typical = likeness::in_words(found.typical);
+  if (!found.is_compared) return "";
+  if (!found.tells)
+    return "by samples they are of two trainings (correlation " + typical +
+           "), so that nothing tells whether the map is right";
+  if (found.unlike.empty())
+    return "by samples the map is right, and both are of one training (correlation " + typical + ")";
+  return "by samples elements are in other places in " + likeness::in_words(found.unlike) + ": " + found.first +
+         ", where others have " + typical + (found.change.empty() ? "" : "; " + found.change);
+}
+
+}  // namespace ckpt

@@ -1,0 +1,80 @@
+#include "jobs/dequantise.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "checkpoint/dequantised_files.hpp"
+
+namespace ckpt {
+
+namespace {
+
+/// A quick look, which spares most jobs a thorough one.
+bool may_be_quantised(const Tensor& tensor) {
+  constexpr std::array<std::string_view, 5> endings{"qweight", "_packed", "_blocks", ".absmax", ".SCB"};
+  return tensor.dtype.kind == ElementKind::f8_e4m3 || tensor.dtype.kind == ElementKind::f8_e5m2 ||
+         tensor.dtype.name == "f4_e2m1x2" ||
+         std::any_of(endings.begin(), endings.end(), [&](std::string_view end) { return tensor.name.ends_with(end); });
+}
+
+/// Groups of inputs in an order of their own lie anywhere, so that no part of the inputs has its own scales.
+void check_reordered(const QuantisedWeight& weight, const Placement& target) {
+  const auto codes = target.find(weight.codes);
+  if (weight.form != QuantisedWeight::Form::gptq || weight.groups.empty() || !codes) return;
+  target.for_each_shard(*codes, whole(target.tensors()[*codes].shape), [&](Position, const Region& region) {
+    if (region.box.lo[0] == 0) return;
+    throw Error(Kind::layout, target.layout().origin + ": parameter '" + weight.codes + "'",
+                {"it is cut at input " + std::to_string(region.box.lo[0] * 8) + ", and '" + weight.groups +
+                     "' has its inputs in any group (desc_act in config.json)",
+                 "all inputs on each card", "cut its outputs alone, or give --dequantize bf16"});
+  });
+}
+
+}  // namespace
+
+void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, SourceStore& store,
+                Communicator& processes) {
+  auto how = Dequantisation::of(dtype, checkpoint, store, processes);
+  agree(processes, [&] {
+    const NameFilter filter(names);
+    how.keep = [&](const std::string& name) { return filter.is_kept(name); };
+    checkpoint.dequantise(how);
+    const DequantisedFiles& made = *checkpoint.dequantised();
+    const std::string option = "--dequantize " + dtype.name.str();
+    if (made.summary().empty())
+      log::warn("{}: no weight of {} is quantised", option, checkpoint.path().string());
+    else
+      log::info("{}: weights become numbers, {}", option, made.summary());
+    if (!made.left_out().empty()) log::info("{}: left out with the codes: {}", option, join(made.left_out()));
+  });
+}
+
+Selection select_weights(const NameChoice& names, const Placement& source,
+                         const std::map<std::string, std::string>& masters) {
+  try {
+    return select(names, source, masters);
+  } catch (Error& error) {
+    if (names.mapping && std::any_of(source.tensors().begin(), source.tensors().end(), may_be_quantised))
+      error.advise("codes and scales go through no map of names: --dequantize bf16 makes weights of them first");
+    throw;
+  }
+}
+
+void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
+                       SourceStore& store, Communicator& processes) {
+  const std::vector<Tensor>& tensors = source.tensors();
+  if (checkpoint.dequantised() != nullptr || std::none_of(tensors.begin(), tensors.end(), may_be_quantised)) return;
+  const auto how = Dequantisation::of({}, checkpoint, store, processes);
+  agree(processes, [&] {
+    const QuantisedWeights found = how.weights(tensors);
+    if (found.weights.empty()) return;
+    log::info("quantised weights stay codes with their scales: {}", found.summary());
+    if (how.config.is_reordered)
+      for (const QuantisedWeight& weight : found.weights) check_reordered(weight, target);
+  });
+}
+
+}  // namespace ckpt

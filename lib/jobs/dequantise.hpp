@@ -1,0 +1,23 @@
+#pragma once
+
+#include "checkpoint/checkpoint.hpp"
+#include "jobs/types/selection.hpp"
+#include "layout/placement/quantised_weights.hpp"
+
+namespace ckpt {
+
+/// From here on a checkpoint's quantised weights are numbers (`Checkpoint::dequantise`, which throws). `names`: which
+/// of its tensors a job takes. Tells the user what was found. Collective.
+void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, SourceStore& store,
+                Communicator& processes);
+
+/// As `select`. An error of a map of names says that codes and scales do not go through it.
+Selection select_weights(const NameChoice& names, const Placement& source,
+                         const std::map<std::string, std::string>& masters);
+
+/// Tells the user which quantised weights a job moves as they are. Throws layout if the target cuts one where its codes
+/// lose their scales, as far as names and shapes tell (`check_scale_cuts` looks at scales). Collective.
+void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
+                       SourceStore& store, Communicator& processes);
+
+}  // namespace ckpt
