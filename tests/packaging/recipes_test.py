@@ -29,6 +29,6 @@ for script in (ROOT / "scripts" / "package", PACKAGING / "try", PACKAGING / "con
 for source in [*PACKAGING.rglob("*.py")]:
     ast.parse(source.read_text(), filename=str(source))
 for line in (PACKAGING / "sources.txt").read_text().splitlines():
-    assert line.startswith("#") or re.fullmatch(r"\S+\.orig\.tar\.\w+ [0-9a-f]{64} main/\w/\w+", line), line
+    assert line.startswith("#") or re.fullmatch(r"\S+\.orig\.tar\.\w+ [0-9a-f]{64} main/(lib)?\w/\w+", line), line
 assert subprocess.run([ROOT / "scripts" / "package"], stdout=subprocess.PIPE, check=False).returncode == 2
 sys.stdout.write(f"the recipes name version {version}\n")
