@@ -136,7 +136,9 @@ Checkpoint Checkpoint::of(const std::filesystem::path& path, bool is_single_file
 }
 
 void Checkpoint::take_first_copies(const std::vector<Pattern>& names) {
-  if (!names.empty()) layout_ = with_first_copies(std::move(layout_), card_arrays(), names);
+  if (names.empty()) return;
+  const std::vector<CardArrays> arrays = card_arrays();  // before the layout moves: arguments have no order
+  layout_ = with_first_copies(std::move(layout_), arrays, names);
 }
 
 std::vector<Position> Checkpoint::own_cards(std::uint32_t process, std::uint32_t processes) const {
@@ -338,7 +340,10 @@ void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Comm
   // A target for other cards gets the copies that this checkpoint lacks.
   if (!layout_.is_plan && std::any_of(layout_.parameters.begin(), layout_.parameters.end(), may_lack))
     elsewhere_ = layout_;
-  agree(processes, [&] { layout_ = with_kept_replicas(std::move(layout_), files_, card_arrays()); });
+  agree(processes, [&] {
+    const std::vector<CardArrays> arrays = card_arrays();  // before the layout moves: arguments have no order
+    layout_ = with_kept_replicas(std::move(layout_), files_, arrays);
+  });
   if (layout_.is_plan) check_plan(store, processes);
 }
 
