@@ -189,7 +189,8 @@ std::string kept_rules(const ReshardJob& job, const ReshardSides& sides, const s
 void check_rules(const ReshardJob& job, ReshardSides& sides, const std::optional<Layout>& rules) {
   if (job.target.layout || job.target.file_bytes || rules || job.target.cards == 1) return;
   const std::string found =
-      "it does not say by which rules it was merged: another program wrote it, or ckpt-merge of a version before 0.3.0";
+      "it does not say by which rules it was cut: it never was, or another program merged it, or ckpt-merge of a "
+      "version before 0.3.0";
   const char* const remedy = "give a layout of the output with --to";
   if (job.target.must_cut)
     throw Error(Kind::usage, sides.checkpoint.path().string(), {found, "rules for another mesh", remedy});
