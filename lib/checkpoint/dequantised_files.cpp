@@ -140,9 +140,9 @@ class DequantisedFiles::Builder {
       const std::vector<StoredArray>& arrays = *stored_.file(files[i]).schema->arrays;
       for (std::size_t dataset = 0; dataset < arrays.size(); ++dataset) {
         const StoredArray& array = arrays[dataset];
-        std::string name = name_of(files[i], array);
+        const std::string name = name_of(files[i], array);
         if (array.refusal || !places_.try_emplace(name, Place{i, dataset}).second) continue;
-        tensors.push_back({std::move(name), array.dtype, array.shape, array.verbatim});
+        tensors.push_back({name, array.dtype, array.shape, array.verbatim});
       }
     }
     QuantisedWeights found = how_.weights(tensors);
@@ -324,7 +324,7 @@ class DequantisedFiles::Builder {
   std::set<std::string> left_out_;
 };
 
-DequantisedFiles::DequantisedFiles(const Checkpoint& stored, const Dequantisation& how) : stored_(stored) {
+DequantisedFiles::DequantisedFiles(Checkpoint stored, const Dequantisation& how) : stored_(std::move(stored)) {
   Builder(stored_, how, *this).build();
 }
 

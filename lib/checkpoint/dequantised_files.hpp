@@ -31,7 +31,7 @@ class DequantisedFiles {
  public:
   /// Throws input for families that are not known, whose tensors contradict each other, or whose packed codes are cut
   /// in a way that has no like of the weight.
-  DequantisedFiles(const Checkpoint& stored, const Dequantisation& how);
+  DequantisedFiles(Checkpoint stored, const Dequantisation& how);
 
   /// The catalogs of the files as they are shown, by file number.
   const std::vector<FileCatalog>& catalogs() const noexcept { return catalogs_; }

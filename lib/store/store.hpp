@@ -209,6 +209,7 @@ class SourceStore {
   virtual DecodedChunks* chunks() noexcept { return nullptr; }
 
   /// Makes it decode chunks into this cache, which several stores may share. Call it before it opens a file.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): stores with chunks keep it
   virtual void decode_into(std::shared_ptr<DecodedChunks> /*chunks*/) noexcept {}
 
   /// Returns the files whose data others of this format show (Storage::views); null for formats whose files show none.

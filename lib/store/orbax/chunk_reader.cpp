@@ -121,9 +121,9 @@ DecodedChunks::Size decoding_size(const ItemArray& array) {
   return {bytes, checked_add(bytes, encoded, "a chunk")};
 }
 
-ChunkReader::ChunkReader(const std::filesystem::path& directory, std::shared_ptr<const Item> item,
+ChunkReader::ChunkReader(std::filesystem::path directory, std::shared_ptr<const Item> item,
                          std::shared_ptr<DecodedChunks> chunks, const DecodedChunks::Key& key)
-    : directory_(directory),
+    : directory_(std::move(directory)),
       item_(std::move(item)),
       chunks_(std::move(chunks)),
       key_(key),

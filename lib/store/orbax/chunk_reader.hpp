@@ -22,8 +22,8 @@ DecodedChunks::Size decoding_size(const ItemArray& array);
 class ChunkReader {
  public:
   /// `key`: what identifies the item's version in `chunks`.
-  ChunkReader(const std::filesystem::path& directory, std::shared_ptr<const Item> item,
-              std::shared_ptr<DecodedChunks> chunks, const DecodedChunks::Key& key);
+  ChunkReader(std::filesystem::path directory, std::shared_ptr<const Item> item, std::shared_ptr<DecodedChunks> chunks,
+              const DecodedChunks::Key& key);
 
   /// Reads elements of an array, an index into Item::arrays, in row-major order. `size`: its decoding_size. Throws
   /// input if their bytes are missing or damaged, naming the file that holds them.

@@ -243,10 +243,10 @@ class Database {
     std::string newest;
     std::error_code error;
     for (fs::directory_iterator it(directory_, error), end; !error && it != end; it.increment(error)) {
-      std::string name = it->path().filename().string();
+      const std::string name = it->path().filename().string();
       if (name.size() == beginning.size() + digits && name.starts_with(beginning) &&
           name.find_first_not_of("0123456789abcdef", beginning.size()) == std::string::npos)
-        newest = std::max(newest, std::move(name));
+        newest = std::max(newest, name);
     }
     if (newest.empty())
       throw Error(Kind::input, (directory_ / ocdbt_manifest).string(),

@@ -49,7 +49,7 @@ std::string mark_of(const FileSpec::Array& array) {
 }
 
 std::string checked_type(const FileSpec::Array& array) {
-  const std::string type = array.verbatim ? "" : zarr2_type(array.dtype, mark_of(array));
+  std::string type = array.verbatim ? "" : zarr2_type(array.dtype, mark_of(array));
   if (type.empty())
     throw Error(
         Kind::input, "/" + array.name,
@@ -106,8 +106,9 @@ class Index {
         at = end + 1;
       }
     Json tree = Json::object();
-    for (const auto& [name, array] : arrays_) {
-      const Shape chunk = with_context("/" + name, [&] { return add(name, array); });
+    for (const auto& entry : arrays_) {
+      const std::string& name = entry.first;
+      const Shape chunk = with_context("/" + name, [&] { return add(name, entry.second); });
       tree[tuple_text(name)] = {
           {"key_metadata", keys_of(name)},
           {"value_metadata",
@@ -136,7 +137,7 @@ class Index {
 
   /// Adds the entries of an array; returns its chunk.
   Shape add(const std::string& name, const WrittenArray& array) {
-    const Shape chunk = chunk_of(array);
+    Shape chunk = chunk_of(array);
     const Json zarr{{"zarr_format", 2},      {"shape", list(array.shape)}, {"chunks", list(chunk)},
                     {"dtype", array.type},   {"compressor", nullptr},      {"dimension_separator", "."},
                     {"fill_value", nullptr}, {"filters", nullptr},         {"order", "C"}};
@@ -152,7 +153,9 @@ class Index {
                   {"is cut unevenly: " + std::to_string(value_count(grid)) + " chunks of " + to_string(chunk),
                    "at most " + std::to_string(most_chunks) + " chunks in all, since zarr's are all of one shape",
                    "choose a number of cards that divides its dimensions"});
-    for (const auto& [file, piece] : array.pieces) {
+    for (const auto& each : array.pieces) {
+      const std::uint32_t file = each.first;
+      const WrittenPiece& piece = each.second;
       const Shape within = row_major_strides(piece.box.shape());
       for_each_chunk(piece.box, chunk, [&](const Shape& place, const Box&) {
         const std::uint64_t number = chunk_number({array.shape, chunk, {}, 0}, place);
