@@ -82,7 +82,9 @@ Lines ready_maps_text(const Placement& placement, std::optional<std::size_t> wid
   for (const MapFit& fit : fits_of_ready_maps(names))
     table.add(
         {fit.map, fit.side, std::to_string(fit.taken), std::to_string(names.size()), fit.other_side, join(fit.models)});
-  return table.lines(width);
+  Lines lines = table.lines(width);
+  lines.add("").add("of several maps that take all names, the model_type in config.json decides: merge --like HF_DIR");
+  return lines;
 }
 
 }  // namespace ckpt::cli

@@ -63,6 +63,21 @@ Selection select_weights(const NameChoice& names, const Placement& source,
   }
 }
 
+std::string advice_on_codes(const Selection& selection, const ExpectedTensors& expected) {
+  for (const Tensor& tensor : selection.tensors)
+    if (may_be_quantised(tensor) && !expected.dtype(tensor.name))
+      return "the source's weights are quantised, and those of " + expected.origin() +
+             " are not: give --dequantize bf16";
+  const Reference* const reference = expected.reference();
+  if (reference == nullptr) return "";
+  for (const Tensor& tensor : reference->tensors()) {
+    if (may_be_quantised(tensor) && !selection.find(tensor.name))
+      return "the weights of " + expected.origin() +
+             " are quantised, and the source's are not: give a model of numbers";
+  }
+  return "";
+}
+
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
                        SourceStore& store, Communicator& processes) {
   const std::vector<Tensor>& tensors = source.tensors();

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string>
+
 #include "checkpoint/checkpoint.hpp"
+#include "jobs/types/expectation.hpp"
 #include "jobs/types/selection.hpp"
 #include "layout/placement/quantised_weights.hpp"
 
@@ -14,6 +17,9 @@ void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& na
 /// As `select`. An error of a map of names says that codes and scales do not go through it.
 Selection select_weights(const NameChoice& names, const Placement& source,
                          const std::map<std::string, std::string>& masters);
+
+/// Returns what to do where weights are quantised on one side, and numbers on the other; empty if they are alike.
+std::string advice_on_codes(const Selection& selection, const ExpectedTensors& expected);
 
 /// Tells the user which quantised weights a job moves as they are. Throws layout if the target cuts one where its codes
 /// lose their scales, as far as names and shapes tell (`check_scale_cuts` looks at scales). Collective.

@@ -8,6 +8,7 @@
 #include "checkpoint/read_manifest.hpp"
 #include "io/small_text.hpp"
 #include "jobs/types/casts.hpp"
+#include "layout/placement/number_ties.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {
@@ -86,9 +87,26 @@ std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<st
   return copies;
 }
 
+namespace {
+
+constexpr std::size_t code_bytes = 1;  // 8-bit floats are codes, which mean something only with a scale
+
+[[noreturn]] void refuse_codes(const ExpectedTensors& expected, const Tensor& tensor, const DType& wanted) {
+  const bool are_sources = number_format(tensor.dtype)->size == code_bytes;
+  const DType& codes = are_sources ? tensor.dtype : wanted;
+  throw Error(Kind::input, "parameter '" + tensor.name.str() + "'",
+              {"it is " + tensor.dtype.name.str() + ", and " + wanted.name.str() + " in " + expected.origin() + ": " +
+                   codes.name.str() + " are codes of a quantised weight",
+               "codes or numbers on both sides",
+               are_sources ? "give --dequantize bf16" : "give a model whose weights are numbers"});
+}
+
+}  // namespace
+
 std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts,
                              const Placement& source, Selection& selection) {
   std::uint64_t count = 0;
+  std::vector<std::optional<NumberTie>> ties;  // once they are wanted
   for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
     Tensor& tensor = selection.tensors[i];
     const std::optional<DType> wanted = expected.dtype(tensor.name);
@@ -98,6 +116,9 @@ std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<
     const auto from = number_format(tensor.dtype);
     const auto to = number_format(*wanted);
     if (!from || !to || !from->is_float || !to->is_float) continue;
+    if (from->size == code_bytes || to->size == code_bytes) refuse_codes(expected, tensor, *wanted);
+    if (ties.empty()) ties = number_ties(source.tensors());
+    if (ties[selection.source_of[i]]) continue;  // a scale's numbers belong to codes
     tensor.dtype = *wanted;
     ++count;
   }

@@ -29,7 +29,8 @@ struct ModelDirectory {
 std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names, bool is_dequantised);
 
 /// Gives the tensors the dtypes that are expected, where both are floating-point and no rule of `casts` names the
-/// tensor. Returns a line for the user, or nothing.
+/// tensor. Scales keep theirs. Throws input if one side has 8-bit floats, which are codes, and the other numbers.
+/// Returns a line for the user, or nothing.
 std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts,
                              const Placement& source, Selection& selection);
 

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/limits.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/content_sums.hpp"
 #include "diagnosis/check_source.hpp"
@@ -412,10 +413,11 @@ void publish(Run& run, const ReshardSides& sides, NewFiles& made, const TableShu
     run.text.check_sources(run.stores);
   });
   run.output.publish();
+  if (!sides.model.others.empty()) log::info("copied from {}: {}", sides.expected.origin(), join(sides.model.others));
   run.time("publish");
 }
 
-/// Ends a job whose output is there already, if it is what the job would write; throws io if not.
+/// Ends a job whose output is there already, if it is what the job would write and not refuse; throws io if not.
 void confirm(Run& run, const ReshardSides& sides) {
   const bool has_text = !run.text.layout().tables.empty();
   const std::string why = has_text ? "outputs with tables of text are not compared"
@@ -423,6 +425,10 @@ void confirm(Run& run, const ReshardSides& sides) {
   agree(run.processes, [&] {
     if (!why.empty()) run.output.place()->refuse_standing(why);
   });
+  if (run.job.target.is_like_expected) {
+    Plan plan(run, sides);
+    check_places_of_elements(run, sides, plan);
+  }
   run.report.is_standing = true;
   run.counters.phase = Phase::done;
   run.time("compare");

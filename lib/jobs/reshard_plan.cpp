@@ -306,6 +306,18 @@ void check_rounded_once(const ReshardJob& job, const ReshardSides& sides) {
   }
 }
 
+/// Runs `refuse`. If one side's weights are quantised and the other's are not, its error says so.
+template <class Refuse>
+void with_advice_on_codes(const ReshardSides& sides, const Refuse& refuse) {
+  try {
+    refuse();
+  } catch (Error& error) {
+    if (const std::string advice = advice_on_codes(sides.selection, sides.expected); !advice.empty())
+      error.advise(advice);
+    throw;
+  }
+}
+
 /// Resolves the source by its layout, and selects what the job takes of it. Collective.
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
@@ -347,8 +359,10 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   });
   const std::string change = found.lines.empty() ? "" : fitting_change(conflict, processes);
   agree(processes, [&] {
-    sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change,
-                          job.names.rename.empty());
+    with_advice_on_codes(sides, [&] {
+      sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change,
+                            job.names.rename.empty());
+    });
   });
 }
 
@@ -552,7 +566,6 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
 
 void warn_of_layouts(const ReshardJob& job, const Stores& stores, const ReshardSides& sides) {
   for (const std::string& note : sides.selection.notes) log::info("{}", note);
-  if (!sides.model.others.empty()) log::info("copied from {}: {}", sides.expected.origin(), join(sides.model.others));
   const Format* const of_file = format_by_ending(stores.formats(), job.output.path.string());
   if (!job.output.is_single_file && of_file != nullptr && of_file->index_name.empty())
     log::warn("{} is a directory with several files, though its ending is that of one file ({})",

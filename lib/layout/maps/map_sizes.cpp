@@ -122,7 +122,8 @@ std::uint64_t MapSizes::size(const std::string& axis) const {
       config_.origin().empty() ? "there is no config.json" : config_.origin() + " does not give it";
   throw Error(Kind::input, map_.origin + ": size " + axis,
               {value.kind == FormulaValue::Kind::nothing ? where : "it is not 1 or more",
-               "a whole number from " + join(formulas, 4), "say it with --size " + axis + "=N"});
+               "a whole number from " + join(formulas, 4),
+               "say it with --size " + axis + "=N, or give a model's directory with --expect HF_DIR"});
 }
 
 }  // namespace ckpt
