@@ -91,6 +91,15 @@ std::optional<std::string> dangling(const std::filesystem::path& path) {
   return "a symbolic link to " + goal.string() + ", which is not there";
 }
 
+/// Whether a file of this name is of a format in which one stands for all that lies in its directory.
+bool stands_for_directory(const std::string& name) {
+  const Format* const by_ending = format_by_ending(formats(), name);
+  return std::ranges::any_of(formats(), [&](const Format& format) {
+    const bool has_beginning = !format.beginning.empty() && name.starts_with(format.beginning);
+    return format.is_directory && (&format == by_ending || has_beginning);
+  });
+}
+
 }  // namespace
 
 void check_single_file(const std::filesystem::path& path, const Layout& layout) {
@@ -292,6 +301,7 @@ void Checkpoint::check_missing(bool is_alone) const {
 /// or another checkpoint lies beside them or in a folder. A layout with `cards` deliberately takes only some.
 void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) const {
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
+  if (table_.count() != 0 && stands_for_directory(file_path(0).filename().string())) return;
   std::set<std::string> named;
   for (const auto& [name, file] : known)
     if (!file.catalog) named.insert(file.path);  // lost, which its index says
@@ -299,12 +309,6 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);
     endings.insert(file_path(file).extension().string());
-    const std::string name = file_path(file).filename().string();
-    const Format* const by_ending = format_by_ending(formats(), name);
-    if (std::ranges::any_of(formats(), [&](const Format& format) {
-          return format.is_directory && (&format == by_ending || name.starts_with(format.beginning));
-        }))
-      return;
   }
   if (endings.contains(torch::dcp_ending)) named.insert(torch::torch_dist_tree);
   std::vector<std::string> others;

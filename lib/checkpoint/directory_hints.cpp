@@ -275,9 +275,10 @@ Error not_found_error(const fs::path& path, const std::string& expected) {
             path.string(),
             {"it is " + foreign->what + ": these programs do not read it", expected, foreign->remedy}};
   // A prefix, as Paddle and TensorFlow take it, or a name without its ending.
+  const std::string beginning = path.filename().string() + ".";
   for (const fs::path& entry : sorted_entries(path.has_parent_path() ? path.parent_path() : fs::path("."))) {
     const std::string name = entry.filename().string();
-    if (!path.has_filename() || !name.starts_with(path.filename().string() + ".")) continue;
+    if (!path.has_filename() || !name.starts_with(beginning)) continue;
     const std::string whole =
         fs::path(entry).replace_filename(tensorflow::prefix_of_data(name).value_or(name)).string();
     return {Kind::usage,

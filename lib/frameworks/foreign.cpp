@@ -45,7 +45,7 @@ std::optional<ForeignDirectory> zarr(const fs::path& directory, const Names& nam
   if (!is_listed(names, ".zarray") && !is_listed(names, "zarr.json") &&
       std::none_of(names.begin(), names.end(), is_array))
     return std::nullopt;
-  return ForeignDirectory{"a directory of zarr arrays, as T5X, PaxML and Orbax write them",
+  return ForeignDirectory{"a directory of zarr arrays, as T5X and PaxML write them",
                           "restore it with what has written it, and save its arrays with safetensors.numpy.save_file"};
 }
 

@@ -68,6 +68,12 @@ Layout indexed_layout(const Placement& target, const std::vector<std::string>& n
     for (PlacedPiece& piece : pieces[p]) tensor.held.push_back({files.at(piece.file), std::move(piece.box)});
     tensors.push_back(std::move(tensor));
   }
+  std::vector<IndexedTensor> listed;
+  for (const CutTensor& tensor : tensors) {
+    listed.push_back({tensor.name, tensor.shape, {}});
+    for (const CutTensor::CardPiece& piece : tensor.held) listed.back().pieces.push_back(piece.box);
+  }
+  index.check(listed);
   const Mesh mesh{{"card"}, {files.size()}, {}};
   Layout layout = layout_of(tensors, mesh, "the layout of a directory with " + std::string(index.name()));
   set_files(layout, files, index);

@@ -25,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* step_metadata = "_CHECKPOINT_METADATA";
 constexpr std::string_view unfinished_name = ".orbax-checkpoint-tmp";
 constexpr std::string_view process_beginning = "ocdbt.process_";
 constexpr std::uint64_t most_metadata_bytes = 64ULL << 20;
@@ -35,8 +34,13 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, none);
 }
 
+/// The directory with its name last: "run/4/" is "run/4".
+fs::path named(const fs::path& directory) {
+  return directory.has_filename() ? directory : directory.parent_path();
+}
+
 bool is_named_unfinished(const fs::path& directory) {
-  return directory.filename().string().find(unfinished_name) != std::string::npos;
+  return named(directory).filename().string().find(unfinished_name) != std::string::npos;
 }
 
 /// The directories in one, in natural order.
@@ -52,11 +56,12 @@ std::vector<fs::path> folders_in(const fs::path& directory) {
   return folders;
 }
 
+bool is_database_of_process(const fs::path& folder) {
+  return folder.filename().string().starts_with(process_beginning) && is_file(folder / orbax::ocdbt_manifest);
+}
+
 bool has_databases_of_processes(const fs::path& directory) {
-  const auto folders = folders_in(directory);
-  return std::any_of(folders.begin(), folders.end(), [](const fs::path& folder) {
-    return folder.filename().string().starts_with(process_beginning) && is_file(folder / orbax::ocdbt_manifest);
-  });
+  return std::ranges::any_of(folders_in(directory), is_database_of_process);
 }
 
 bool is_item(const fs::path& directory) {
@@ -73,7 +78,7 @@ std::vector<fs::path> items_in(const fs::path& step) {
 /// Orbax says when a step was finished, in all its versions.
 bool is_unfinished(const fs::path& directory) {
   if (is_named_unfinished(directory)) return true;
-  const fs::path file = directory / step_metadata;
+  const fs::path file = directory / orbax::step_metadata;
   if (!is_file(file)) return false;
   const auto json = parse_json(small_text(file, most_metadata_bytes, "metadata of Orbax"), file.string(),
                                {Kind::input, "metadata of Orbax", "take another step"});
@@ -81,14 +86,15 @@ bool is_unfinished(const fs::path& directory) {
   return !json.is_object() || time == json.end() || time->is_null();
 }
 
-/// "12" and "checkpoint_12" are steps; "default" and "state" are items.
+/// "12" and "checkpoint_12" are steps, as is what was not finished; "default" and "state" are items.
 bool is_named_as_step(const fs::path& directory) {
+  if (is_named_unfinished(directory)) return true;
   const std::string name = directory.filename().string();
   return !name.empty() && name.back() >= '0' && name.back() <= '9' && !name.starts_with(process_beginning);
 }
 
 bool is_step(const fs::path& directory) {
-  if (is_item(directory) || is_file(directory / step_metadata)) return true;
+  if (is_named_unfinished(directory) || is_item(directory) || is_file(directory / orbax::step_metadata)) return true;
   const std::vector<fs::path> items = items_in(directory);
   return std::any_of(items.begin(), items.end(), [](const fs::path& item) { return !is_named_as_step(item); });
 }
@@ -174,13 +180,18 @@ Layout cut_elsewhere(const Schema& schema, const std::map<std::string, std::size
 }  // namespace
 
 bool is_orbax(const fs::path& directory) {
-  if (is_step(directory) || !steps_in(directory).empty()) return true;
-  return is_named_unfinished(directory);
+  // Every directory that no other format knows comes here: it is listed once.
+  if (is_named_unfinished(directory) || is_file(directory / orbax::item_metadata) ||
+      is_file(directory / orbax::ocdbt_manifest) || is_file(directory / orbax::step_metadata))
+    return true;
+  return std::ranges::any_of(folders_in(directory), [](const fs::path& each) {
+    return is_database_of_process(each) || (is_named_as_step(each) ? is_step(each) : is_item(each));
+  });
 }
 
-DirectoryDescription describe_orbax(const fs::path& directory, SourceStore& store) {
-  const fs::path item =
-      only_item(is_step(directory) || is_named_unfinished(directory) ? directory : newest_step(directory));
+DirectoryDescription describe_orbax(const fs::path& given, SourceStore& store) {
+  const fs::path directory = named(given);
+  const fs::path item = only_item(is_step(directory) ? directory : newest_step(directory));
   if (fs::path above = item.parent_path(); item == directory && is_unfinished(above)) refuse_unfinished(above);
   const bool is_database = is_file(item / orbax::ocdbt_manifest);
   if (!is_database && has_databases_of_processes(item))

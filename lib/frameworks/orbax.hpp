@@ -1,8 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <string>
 
 #include "frameworks/directory_description.hpp"
 #include "store/store.hpp"

@@ -230,7 +230,7 @@ class PaddleDescription {
       throw Error(Kind::input, "",
                   {"is stored as a text", "bytes", "load it with Paddle, and save it with protocol 4"});
     std::vector<Interval> places;
-    const std::uint64_t begin = run.first * made.dtype.size;
+    const std::uint64_t begin = checked_mul(run.first, made.dtype.size);
     if (checked_add(begin, bytes) > stored.extents.bytes())
       throw Error(Kind::input, "",
                   {"has " + std::to_string(stored.extents.bytes()) + " bytes in this file",

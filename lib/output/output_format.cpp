@@ -34,13 +34,13 @@ struct ForeignEnding {
   std::string_view text;
   std::string_view what;
 };
-constexpr std::array<ForeignEnding, 17> foreign_endings{{{".npz", "NumPy's"},
+constexpr std::array<ForeignEnding, 16> foreign_endings{{{".npz", "NumPy's"},
                                                          {".npy", "NumPy's"},
                                                          {".gguf", "llama.cpp's"},
                                                          {".ggml", "llama.cpp's"},
                                                          {".onnx", "ONNX's"},
                                                          {".msgpack", "Flax's"},
-                                                         {".orbax", "Orbax's"},
+
                                                          {".zarr", "Zarr's"},
                                                          {".pkl", "pickle's"},
                                                          {".pb", "TensorFlow's"},

@@ -91,6 +91,13 @@ struct IndexedPlace {
   std::uint64_t count = 0;  ///< of all files
 };
 
+/// A tensor that an index lists, in its pieces.
+struct IndexedTensor {
+  std::string name;
+  Shape shape;
+  std::vector<Box> pieces;
+};
+
 /// Returns where data, manifest and checksum lie in a new file: the parts that are written after it was created.
 std::vector<Interval> written_later(const FileRoom& room);
 
@@ -209,8 +216,7 @@ class SourceStore {
   virtual DecodedChunks* chunks() noexcept { return nullptr; }
 
   /// Makes it decode chunks into this cache, which several stores may share. Call it before it opens a file.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): stores with chunks keep it
-  virtual void decode_into(std::shared_ptr<DecodedChunks> /*chunks*/) noexcept {}
+  virtual void decode_into(const std::shared_ptr<DecodedChunks>& /*chunks*/) noexcept {}
 
   /// Returns the files whose data others of this format show (Storage::views); null for formats whose files show none.
   virtual ViewedFiles* viewed() noexcept { return nullptr; }
@@ -262,6 +268,8 @@ class DirectoryIndex {
   virtual std::string file_name(const IndexedPlace& place) const = 0;
   /// Returns a template of these names by card, if each card has one file; empty if there is none.
   virtual std::string file_template(std::uint64_t count) const = 0;
+  /// Throws input if the index cannot list these tensors: their names, or the way in which they are cut.
+  virtual void check(const std::vector<IndexedTensor>& /*tensors*/) const {}
   /// Returns the name that a tensor gets which another format's file calls `name`.
   virtual std::string tensor_name(const std::string& name) const { return name; }
   /// Whether the index has checksums of the data (IndexedFile::sums).

@@ -6,7 +6,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
 
-# Optional: without it, no chunk can be read that was compressed with Zstandard, as Orbax does.
+# Optional. Without it, chunks that were compressed with Zstandard, Orbax's default, cannot be read.
 find_path(ZSTD_INCLUDE_DIR zstd.h)
 find_library(ZSTD_LIBRARY zstd)
 add_library(ckpt_zstd INTERFACE)

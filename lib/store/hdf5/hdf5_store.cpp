@@ -68,7 +68,7 @@ class Hdf5Store final : public Store {
   }
 
   DecodedChunks* chunks() noexcept override { return chunks_.get(); }
-  void decode_into(std::shared_ptr<DecodedChunks> chunks) noexcept override { chunks_ = std::move(chunks); }
+  void decode_into(const std::shared_ptr<DecodedChunks>& chunks) noexcept override { chunks_ = chunks; }
   ViewedFiles* viewed() noexcept override { return viewed_.get(); }
 
   void check_names(const std::vector<std::string>& datasets, const std::vector<std::string>& groups) const override {

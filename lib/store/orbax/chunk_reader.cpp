@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 #include "base/checked.hpp"
 #include "io/crc32c.hpp"
@@ -67,6 +66,7 @@ std::span<const std::byte> checked_sum(std::span<const std::byte> bytes) {
 void inflate_into(std::span<const std::byte> packed, bool is_gzip, std::span<std::byte> out) {
   z_stream stream{};
   if (inflateInit2(&stream, is_gzip ? 16 + MAX_WBITS : MAX_WBITS) != Z_OK) throw Error(Kind::io, "zlib has no memory");
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, inflateEnd);
   constexpr std::size_t most = 1U << 30;
   int result = Z_OK;
   std::size_t done = 0;
@@ -82,7 +82,6 @@ void inflate_into(std::span<const std::byte> packed, bool is_gzip, std::span<std
     result = inflate(&stream, Z_NO_FLUSH);
     done += room - stream.avail_out;
   }
-  inflateEnd(&stream);
   if (result != Z_STREAM_END || done != out.size())
     refuse_chunk("that zlib does not unpack into " + std::to_string(out.size()) + " bytes", "one that does");
 }
@@ -98,6 +97,7 @@ void unpack(Packing packing, std::span<const std::byte> packed, std::span<std::b
 void decode_chunk(const ZarrCodecs& codecs, std::span<const std::byte> encoded, std::span<std::byte> chunk) {
   if (codecs.is_summed_outside) encoded = checked_sum(encoded);
   if (!codecs.is_summed_inside) return unpack(codecs.packing, encoded, chunk);
+  if (codecs.packing == Packing::none) return unpack(Packing::none, checked_sum(encoded), chunk);
   const Bytes summed(chunk.size() + sum_bytes);
   unpack(codecs.packing, encoded, summed.all());
   const auto elements = checked_sum(summed.all());
@@ -133,6 +133,9 @@ ChunkReader::ChunkReader(std::filesystem::path directory, std::shared_ptr<const 
 
 void ChunkReader::read(std::size_t index, const DecodedChunks::Size& size, Interval elements, std::byte* out) {
   const ItemArray& array = item_->arrays.at(index);
+  if (size.bytes != (is_in_place(array.form) ? 0 : array.form.chunk_bytes()))
+    throw Error(Kind::input, "",
+                {"has other chunks now", "those that were catalogued", "is the checkpoint still being written?"});
   if (size.bytes == 0) return read_in_place(array, elements, out);
   DecodedChunks::Key key = key_;
   key.dataset = index;

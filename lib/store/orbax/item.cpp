@@ -164,20 +164,24 @@ std::optional<StoredPiece> piece_in(const ItemArray& array, std::uint32_t file) 
   const ChunkedArray chunks{form.shape, form.chunk(), form.strides, form.dtype.size};
   std::vector<std::pair<Shape, std::uint64_t>> found;  // where chunks begin, in the array and in the file
   StoredPiece piece{{form.shape, Shape(form.shape.size())}, std::numeric_limits<std::uint64_t>::max()};
+  bool is_right_size = true;
   for (const ItemArray::Stored& value : array.values) {
     if (value.place.file != file) continue;
     const Shape place = chunk_place(chunks, value.number);
     for (std::size_t d = 0; d < place.size(); ++d) {
       piece.box.lo[d] = std::min(piece.box.lo[d], place[d]);
-      piece.box.hi[d] = std::max(piece.box.hi[d], std::min(form.shape[d], place[d] + chunks.chunk[d]));
+      piece.box.hi[d] = std::max(
+          piece.box.hi[d], form.shape[d] - place[d] > chunks.chunk[d] ? place[d] + chunks.chunk[d] : form.shape[d]);
     }
     piece.offset = std::min(piece.offset, value.place.offset);
+    is_right_size = is_right_size && value.place.bytes == form.chunk_bytes();
     found.emplace_back(place, value.place.offset);
   }
   if (found.empty()) return std::nullopt;
   const Shape strides = row_major_strides(piece.box.shape());
-  const bool is_plain = !form.sharding && form.codecs.packing == Packing::none && !form.codecs.is_summed_inside &&
-                        found.size() * numel(chunks.chunk) == numel(piece.box.shape());
+  const bool is_plain = is_right_size && !form.sharding && form.codecs.packing == Packing::none &&
+                        !form.codecs.is_summed_inside && form.strides == row_major_strides(form.grid) &&
+                        checked_mul(found.size(), numel(chunks.chunk)) == numel(piece.box.shape());
   if (!is_plain || !std::all_of(found.begin(), found.end(), [&](const auto& chunk) {
         return chunk.second - piece.offset == offset_of(chunk.first, piece.box.lo, strides) * form.dtype.size;
       }))
@@ -199,6 +203,8 @@ Item read_item(const fs::path& directory) {
     if (slash == std::string::npos || (last != zarr2_metadata && last != zarr3_metadata)) continue;
     ItemArray array{entry.key.substr(0, slash), {}, {}};
     try {
+      if (entry.place.bytes > most_json_bytes)
+        throw Error(Kind::input, "", {"metadata of more than 1 MiB", "less", "is the checkpoint damaged?"});
       auto form = zarr_array(value_of(directory, all, entry.place));
       if (!form) continue;
       array.form = std::move(*form);

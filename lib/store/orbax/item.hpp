@@ -15,6 +15,7 @@
 namespace ckpt::orbax {
 
 /// The file in which Orbax describes the tree of an item.
+inline constexpr const char* step_metadata = "_CHECKPOINT_METADATA";  ///< of a step, or of an item alone
 inline constexpr const char* item_metadata = "_METADATA";
 
 /// An array of an item.
@@ -51,8 +52,8 @@ struct StoredPiece {
   std::uint64_t offset = 0;  ///< of its first element in the file
 };
 
-/// Returns the piece that the chunks in a file make up; nothing if there is none. Throws input if they are no piece, or
-/// do not lie as one, in files of other writers.
+/// Returns the piece that an array's chunks in a file make up; nothing if the file has none of them. Throws input if
+/// they do not lie as one row-major piece, as in files of other writers.
 std::optional<StoredPiece> piece_in(const ItemArray& array, std::uint32_t file);
 
 /// Reads what describes an item, but no array: an OCDBT database, or a directory for each array. Throws input if it is

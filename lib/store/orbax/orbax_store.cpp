@@ -23,7 +23,7 @@ using orbax::ItemArray;
 constexpr const char* orbax_name = "orbax";
 /// Items that are kept after their catalog was read, to be opened.
 constexpr std::size_t most_items = 4;
-/// What a child may take to read what describes an item: an entry of 60 bytes becomes some 300.
+/// Memory for a child that reads an item's metadata: an entry of 60 bytes becomes some 300.
 constexpr std::uint64_t index_memory_bytes = 8ULL << 30;
 constexpr std::uint64_t index_processor_s = 120;
 
@@ -115,13 +115,15 @@ class OrbaxSource final : public OffsetFile {
  public:
   OrbaxSource(const fs::path& path, const FileCatalog& catalog, std::shared_ptr<const Item> item,
               std::shared_ptr<DecodedChunks> chunks)
-      : OffsetFile(path, catalog), item_(std::move(item)) {
-    const PosixFile::Status status = file().status();
-    reader_.emplace(directory_of(path), item_, std::move(chunks),
-                    DecodedChunks::Key{status.device, status.inode, status.modified_ns, 0, 0});
-  }
+      : OffsetFile(path, catalog),
+        item_(std::move(item)),
+        reader_(directory_of(path), item_, std::move(chunks), key_of(file().status())) {}
 
  private:
+  static DecodedChunks::Key key_of(const PosixFile::Status& status) {
+    return {status.device, status.inode, status.modified_ns, 0, 0};
+  }
+
   void read_by_format(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
     const StoredArray& array = (*schema()->arrays)[dataset];
     const std::size_t found = item_->find(array.name.str());
@@ -133,12 +135,12 @@ class OrbaxSource final : public OffsetFile {
     if (offset % element != 0 || out.size() % element != 0)
       throw Error(Kind::input, "", {"read of a part of an element", "", ""});
     const Dataset& size = schema()->datasets[dataset];
-    reader_->read(found, {size.chunk_bytes, size.decoding_bytes}, {offset / element, (offset + out.size()) / element},
-                  out.data());
+    reader_.read(found, {size.chunk_bytes, size.decoding_bytes}, {offset / element, (offset + out.size()) / element},
+                 out.data());
   }
 
   std::shared_ptr<const Item> item_;
-  std::optional<orbax::ChunkReader> reader_;
+  orbax::ChunkReader reader_;
 };
 
 /// Whether a file has the data of an item, which its name and the manifest beside it tell.
@@ -158,6 +160,7 @@ class OcdbtIndex final : public DirectoryIndex {
   }
   std::string file_template(std::uint64_t /*count*/) const override { return std::string(orbax_data) + "{card:07}"; }
   std::string tensor_name(const std::string& name) const override { return orbax::tensor_name(name); }
+  void check(const std::vector<IndexedTensor>& tensors) const override { orbax::check_tensors(tensors); }
   std::vector<std::string_view> companions() const override { return orbax::companions(); }
   std::vector<Text> texts(const std::vector<IndexedFile>& files) const override { return orbax::index_texts(files); }
   bool recognises(const fs::path& path) const override { return is_item(path); }
@@ -189,7 +192,7 @@ class OrbaxStore final : public Store {
   }
 
   DecodedChunks* chunks() noexcept override { return chunks_.get(); }
-  void decode_into(std::shared_ptr<DecodedChunks> chunks) noexcept override { chunks_ = std::move(chunks); }
+  void decode_into(const std::shared_ptr<DecodedChunks>& chunks) noexcept override { chunks_ = chunks; }
 
   void check_names(const std::vector<std::string>& datasets,
                    const std::vector<std::string>& /*groups*/) const override {

@@ -12,6 +12,7 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "base/wire.hpp"
 #include "store/chunked_array.hpp"
 #include "store/number_words.hpp"
@@ -31,7 +32,6 @@ constexpr std::uint64_t data_alignment = 64;
 constexpr std::uint64_t most_chunks = 1U << 20;
 
 constexpr const char* node_name = "tree.ocdbt";
-constexpr const char* step_metadata = "_CHECKPOINT_METADATA";
 
 /// A piece of an array, as its file's part of the index says it.
 struct WrittenPiece {
@@ -68,19 +68,33 @@ struct WrittenArray {
 /// Returns the largest chunk that divides all pieces, and is a run of bytes in each. A dimension in which pieces differ
 /// in size, or begin elsewhere than at multiples of it, is cut by the greatest common divisor; those before it, index
 /// by index.
-Shape chunk_of(const WrittenArray& array) {
-  const std::size_t rank = array.shape.size();
+Shape chunk_of(std::size_t rank, const std::vector<Box>& pieces) {
   Shape chunk(rank);
   bool is_run = true;
   for (std::size_t d = rank; d-- > 0;) {
     bool is_whole = true;
-    for (const auto& [file, piece] : array.pieces)
-      chunk[d] = std::gcd(std::gcd(chunk[d], piece.box.lo[d]), piece.box.hi[d]);
-    for (const auto& [file, piece] : array.pieces) is_whole = is_whole && piece.box[d].size() == chunk[d];
+    for (const Box& piece : pieces) chunk[d] = std::gcd(std::gcd(chunk[d], piece.lo[d]), piece.hi[d]);
+    for (const Box& piece : pieces) is_whole = is_whole && piece[d].size() == chunk[d];
     if (!is_run) chunk[d] = 1;
     is_run = is_run && is_whole;
   }
   return chunk;
+}
+
+ZarrArray grid_of(const Shape& shape, const Shape& chunk) {
+  ZarrArray grid;
+  grid.shape = shape;
+  grid.grid = chunk;
+  grid.key_separator = ".";
+  return grid;
+}
+
+/// Keys that count from 0 are those of a list.
+bool count_from_zero(const std::set<std::string>& keys) {
+  return std::ranges::all_of(keys, [&](const std::string& key) {
+    const std::uint64_t number = std::strtoull(key.c_str(), nullptr, 10);
+    return std::to_string(number) == key && (number == 0 || keys.contains(std::to_string(number - 1)));
+  });
 }
 
 class Index {
@@ -99,18 +113,14 @@ class Index {
   }
 
   std::vector<DirectoryIndex::Text> texts() {
-    for (const auto& [name, array] : arrays_)
-      for (std::size_t at = 0; at <= name.size();) {
-        const std::size_t end = std::min(name.find('.', at), name.size());
-        keys_below_[name.substr(0, at)].insert(name.substr(at, end - at));
-        at = end + 1;
-      }
+    find_lists();
     Json tree = Json::object();
     for (const auto& entry : arrays_) {
       const std::string& name = entry.first;
       const Shape chunk = with_context("/" + name, [&] { return add(name, entry.second); });
-      tree[tuple_text(name)] = {
-          {"key_metadata", keys_of(name)},
+      const Json keys = keys_of(name);
+      tree[tuple_text(keys)] = {
+          {"key_metadata", keys},
           {"value_metadata",
            {{"value_type", "np.ndarray"}, {"skip_deserialize", false}, {"write_shape", list(chunk)}}}};
     }
@@ -137,22 +147,16 @@ class Index {
 
   /// Adds the entries of an array; returns its chunk.
   Shape add(const std::string& name, const WrittenArray& array) {
-    Shape chunk = chunk_of(array);
+    std::vector<Box> boxes;
+    for (const auto& [file, piece] : array.pieces) boxes.push_back(piece.box);
+    Shape chunk = chunk_of(array.shape.size(), boxes);
     const Json zarr{{"zarr_format", 2},      {"shape", list(array.shape)}, {"chunks", list(chunk)},
                     {"dtype", array.type},   {"compressor", nullptr},      {"dimension_separator", "."},
                     {"fill_value", nullptr}, {"filters", nullptr},         {"order", "C"}};
     const std::string prefix = name + "/";
     entries_.push_back({prefix + std::string(zarr2_metadata), zarr.dump(), std::nullopt, 0, 0});
     const std::uint64_t bytes = checked_mul(numel(chunk), array.element);
-    ZarrArray grid;
-    grid.shape = array.shape;
-    grid.grid = chunk;
-    grid.key_separator = ".";
-    if (value_count(grid) > most_chunks - std::min(entries_.size(), most_chunks))
-      throw Error(Kind::input, "",
-                  {"is cut unevenly: " + std::to_string(value_count(grid)) + " chunks of " + to_string(chunk),
-                   "at most " + std::to_string(most_chunks) + " chunks in all, since zarr's are all of one shape",
-                   "choose a number of cards that divides its dimensions"});
+    const ZarrArray grid = grid_of(array.shape, chunk);
     for (const auto& each : array.pieces) {
       const std::uint32_t file = each.first;
       const WrittenPiece& piece = each.second;
@@ -166,18 +170,26 @@ class Index {
     return chunk;
   }
 
-  /// The keys of a name: those between dots. Orbax joins them so. Keys that count from 0 are those of a list.
+  void find_lists() {
+    std::map<std::string, std::set<std::string>> keys_below;  // by what names begin with before these keys
+    for (const auto& [name, array] : arrays_)
+      for (std::size_t at = 0; at <= name.size();) {
+        const std::size_t end = std::min(name.find('.', at), name.size());
+        keys_below[name.substr(0, at)].insert(name.substr(at, end - at));
+        at = end + 1;
+      }
+    for (const auto& [beginning, keys] : keys_below)
+      if (count_from_zero(keys)) lists_.insert(beginning);
+  }
+
+  /// The keys of a name: those between dots. Orbax joins them so.
   Json keys_of(const std::string& name) const {
     constexpr int of_list = 1;
     constexpr int of_dict = 2;
     Json keys = Json::array();
     for (std::size_t at = 0; at <= name.size();) {
       const std::size_t end = std::min(name.find('.', at), name.size());
-      const auto& beside = keys_below_.at(name.substr(0, at));
-      const bool is_list = std::ranges::all_of(beside, [&](const std::string& key) {
-        const std::uint64_t number = std::strtoull(key.c_str(), nullptr, 10);
-        return std::to_string(number) == key && (number == 0 || beside.contains(std::to_string(number - 1)));
-      });
+      const bool is_list = lists_.contains(name.substr(0, at));
       keys.push_back({{"key", name.substr(at, end - at)}, {"key_type", is_list ? of_list : of_dict}});
       at = end + 1;
     }
@@ -185,10 +197,10 @@ class Index {
   }
 
   /// Python's text of the tuple of keys: "('params', 'w')", "('step',)".
-  std::string tuple_text(const std::string& name) const {
+  static std::string tuple_text(const Json& keys) {
     std::string text;
     std::size_t count = 0;
-    for (const Json& each : keys_of(name)) {
+    for (const Json& each : keys) {
       std::string key;
       for (const char c : each["key"].get<std::string>()) key.append(c == '\'' || c == '\\' ? "\\" : "").push_back(c);
       text.append(count++ == 0 ? "'" : ", '").append(key).append("'");
@@ -198,7 +210,7 @@ class Index {
 
   std::vector<std::string> names_;
   std::map<std::string, WrittenArray> arrays_;
-  std::map<std::string, std::set<std::string>> keys_below_;  // by what names begin with before these keys
+  std::set<std::string> lists_;  // what the names of a list's elements begin with
   std::vector<WrittenEntry> entries_;
 };
 
@@ -262,12 +274,37 @@ std::vector<std::string_view> companions() {
 
 void check_names(const std::vector<std::string>& datasets) {
   for (const std::string& name : datasets)
-    if (name.empty() || name.find('\0') != std::string::npos || name.find('/') != std::string::npos)
+    if (name.empty() || !is_utf8(name) || name.find('\0') != std::string::npos || name.find('/') != std::string::npos)
       throw Error(Kind::input, "tensor name \"" + name + '"',
-                  {"it is empty, or has a slash or a zero byte",
+                  {"it is empty, no UTF-8, or has a slash or a zero byte",
                    "keys joined by dots, as Orbax has them",
                    "",
                    {Advice::What::rename, ""}});
+}
+
+void check_tensors(const std::vector<IndexedTensor>& tensors) {
+  std::set<std::string> names;
+  for (const IndexedTensor& tensor : tensors) names.insert(tensor.name);
+  std::uint64_t entries = 0;
+  for (const IndexedTensor& tensor : tensors) {
+    const std::string& name = tensor.name;
+    for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
+      if (names.contains(name.substr(0, dot)))
+        throw Error(Kind::input, "tensor name \"" + name + '"',
+                    {"it begins with that of a tensor, " + name.substr(0, dot),
+                     "a name that is no key of dicts at the same time",
+                     "",
+                     {Advice::What::rename, ""}});
+    if (tensor.pieces.empty() || numel(tensor.shape) == 0) continue;
+    const Shape chunk = chunk_of(tensor.shape.size(), tensor.pieces);
+    const std::uint64_t chunks = value_count(grid_of(tensor.shape, chunk));
+    if (chunks > most_chunks - std::min(entries, most_chunks))
+      throw Error(Kind::input, "/" + name,
+                  {"is cut unevenly: " + std::to_string(chunks) + " chunks of " + to_string(chunk),
+                   "at most " + std::to_string(most_chunks) + " chunks in all, since zarr's are all of one shape",
+                   "choose a number of cards that divides its dimensions"});
+    entries += chunks + 1;
+  }
 }
 
 std::vector<DirectoryIndex::Text> index_texts(const std::vector<IndexedFile>& files) {

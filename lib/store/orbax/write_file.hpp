@@ -25,9 +25,12 @@ std::vector<std::string_view> companions();
 /// Throws input for names that no tree has.
 void check_names(const std::vector<std::string>& datasets);
 
+/// Throws input for tensors that no item can list together: one whose name is the beginning of another's keys, or
+/// pieces that are cut so unevenly that there would be millions of chunks.
+void check_tensors(const std::vector<IndexedTensor>& tensors);
+
 /// Makes the files that describe such data files: the B+tree's node, the tree, and the manifest last. Each array is
-/// stored in chunks of zarr 2, as large as all its pieces allow. Throws input if a name occurs twice, or if the pieces
-/// are cut so unevenly that there would be millions of chunks.
+/// stored in chunks of zarr 2, as large as all its pieces allow. Throws input if a name occurs twice.
 std::vector<DirectoryIndex::Text> index_texts(const std::vector<IndexedFile>& files);
 
 }  // namespace ckpt::orbax

@@ -20,8 +20,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t most_json_bytes = 1U << 20;
-
 [[noreturn]] void refuse_metadata(const std::string& found, const std::string& expected) {
   throw Error(Kind::input, "", {found, expected, "is the checkpoint damaged?"});
 }
@@ -115,6 +113,8 @@ void check_grid(const ZarrArray& array) {
   bool divides = inner.size() == array.grid.size();
   for (std::size_t d = 0; divides && d < inner.size(); ++d) divides = inner[d] != 0 && array.grid[d] % inner[d] == 0;
   if (!divides) refuse_metadata("chunks " + to_string(inner), "ones that divide " + to_string(array.grid));
+  constexpr std::uint64_t most_in_shard = 1U << 20;  // whose index has 16 MiB
+  if (numel(array.grid) / numel(inner) > most_in_shard) refuse_form("shards of more than 2^20 chunks");
 }
 
 ZarrArray zarr2(const Json& json) {
@@ -235,7 +235,7 @@ std::uint64_t ZarrArray::chunk_bytes() const {
 /// A chunk's elements lie within it, wherever this comes from.
 bool ZarrArray::is_consistent() const {
   const std::size_t rank = shape.size();
-  if (grid.size() != rank || chunk().size() != rank || strides.size() != rank) return rank == 0 && dtype.size == 0;
+  if (grid.size() != rank || chunk().size() != rank || strides.size() != rank) return false;
   std::uint64_t last = 0;
   for (std::size_t d = 0; d < rank; ++d) {
     if (chunk()[d] == 0 || grid[d] == 0 || grid[d] % chunk()[d] != 0) return false;
@@ -288,16 +288,21 @@ std::string zarr2_type(const DType& dtype, const std::string& mark) {
                              "float8_e4m3fnuz",
                              "float8_e5m2fnuz",
                              "float8_e8m0fnu"};
-  DType plain = dtype;
-  plain.native = "";
-  const auto is_named = [&](const std::string& word) {
+  const auto type_of = [](const std::string& word) {
     ZarrArray array;
     set_type(array, word);
-    return array.dtype == plain;
+    return array.dtype;
   };
-  if (std::find(in_bytes.begin(), in_bytes.end(), mark) != in_bytes.end() && is_named(mark)) return mark;
-  const auto* const found = std::find_if(words.begin(), words.end(), is_named);
-  return found == words.end() ? "" : *found;
+  static const auto known = [&] {
+    std::vector<std::pair<DType, std::string>> types;
+    for (const char* const word : words) types.emplace_back(type_of(word), word);
+    return types;
+  }();
+  DType plain = dtype;
+  plain.native = "";
+  if (std::find(in_bytes.begin(), in_bytes.end(), mark) != in_bytes.end() && type_of(mark) == plain) return mark;
+  const auto found = std::ranges::find(known, plain, &std::pair<DType, std::string>::first);
+  return found == known.end() ? "" : found->second;
 }
 
 std::uint64_t value_count(const ZarrArray& array) {

@@ -52,6 +52,8 @@ struct ZarrArray {
   bool is_consistent() const;
 };
 
+inline constexpr std::uint64_t most_json_bytes = 1U << 20;  ///< of an array's metadata
+
 /// Reads an array's metadata: .zarray of zarr 2, zarr.json of zarr 3; nothing for a group of zarr 3. Throws input for
 /// what is damaged, or of a form that is not read, which the error names.
 /// https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html,

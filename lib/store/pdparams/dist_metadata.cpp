@@ -201,7 +201,7 @@ DistMetadata metadata_in(const PosixFile& file, std::uint64_t file_bytes) {
 
 }  // namespace
 
-bool DistMetadata::is_consistent() const noexcept {
+bool DistMetadata::is_consistent() const {
   return std::all_of(tensors.begin(), tensors.end(), [&](const DistTensor& tensor) {
     return std::all_of(tensor.pieces.begin(), tensor.pieces.end(), [&](const DistPiece& piece) {
       return piece.box.rank() == tensor.shape.size() && contains(whole(tensor.shape), piece.box) &&

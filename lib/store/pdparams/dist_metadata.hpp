@@ -31,7 +31,7 @@ struct DistMetadata {
   std::vector<std::string> files;   ///< bare names, in natural order
   std::vector<DistTensor> tensors;  ///< sorted by name
 
-  bool is_consistent() const noexcept;  ///< numbers of files are below files.size(), boxes lie in their tensors
+  bool is_consistent() const;  ///< numbers of files are below files.size(), boxes lie in their tensors
 };
 
 /// Parses the pickle; nothing in it is executed. Throws input, naming the tensor, for contradictions: pieces outside
