@@ -230,7 +230,7 @@ std::string picture_of(const Inspection& inspection) {
                      panels_of(placement, parameters, !inspection.with_boxes, open_parameters(inspection)));
 }
 
-/// The map of names that is to be shown; null if none is. What the output would be padded to is not known.
+/// Returns the map of names to show, or null. Padding of an output is unknown here.
 std::shared_ptr<const NameMapping> mapping_of(const InspectOptions& options, const std::optional<Layout>& layout,
                                               Communicator& processes) {
   MapWish wish;

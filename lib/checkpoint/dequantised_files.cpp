@@ -109,7 +109,7 @@ class DequantisedFiles::Builder {
   }
 
  private:
-  /// Where a tensor lies: its file's number among those that are looked at together, and its dataset there.
+  /// A tensor's place: the index of its file among those examined together, and its dataset in that file.
   struct Place {
     std::size_t file = 0;
     std::size_t dataset = 0;

@@ -27,7 +27,7 @@ struct MapFit {
 /// Returns the sides that take any of the names, the one that takes most first. For one process.
 std::vector<MapFit> fits_of_ready_maps(const std::vector<std::string>& names);
 
-/// Where a job finds what a map needs to know.
+/// The places in which a job looks for a map, its side and its sizes.
 struct MapPlaces {
   const Layout* source = nullptr;  ///< may say the source's side; null: not known
   const Layout* target = nullptr;

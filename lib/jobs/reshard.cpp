@@ -238,8 +238,8 @@ void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
                    });
 }
 
-/// Elements in wrong places fit every shape: what is made is held against the weights of the model that it is to be
-/// like.
+/// Compares samples of the output with the weights of the model that it should be like: elements in wrong places fit
+/// every shape.
 void check_places_of_elements(Run& run, const ReshardSides& sides, Plan& plan) {
   const Reference* const model = sides.expected.reference();
   if (!run.job.target.is_like_expected || !model->has_data()) return;
@@ -459,7 +459,7 @@ Report perform(Run run) {
   return std::move(run.report);
 }
 
-/// The map of names that a job asks for. What is expected says which of several names for one thing are wanted.
+/// Returns the job's map of names, or null. The expected names select among several rules for one tensor.
 std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, Stores& stores, Communicator& processes) {
   MapPlaces places{job.source.layout ? &*job.source.layout : nullptr,
                    job.target.layout ? &*job.target.layout : nullptr,

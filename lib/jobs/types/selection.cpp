@@ -226,7 +226,7 @@ void add_meshes(const std::vector<std::string>& axes, std::size_t axis, std::uin
     if (cards % size == 0) add_meshes(axes, axis + 1, cards / size, lead + std::to_string(size), found);
 }
 
-/// The meshes of a mesh's axes that have so many cards, in words.
+/// Lists the meshes with these axes that have the given number of cards.
 std::string meshes_of(const Mesh& mesh, std::uint64_t cards) {
   std::vector<std::string> found;
   add_meshes(mesh.axes, 0, cards, "", found);

@@ -62,7 +62,7 @@ class NameFilter {
 /// Renames values other than parameters; null if a choice says nothing. It holds a copy of the choice.
 NewName new_name_of(const NameChoice& choice);
 
-/// What is to be written: the kept tensors under their new names, and where each comes from.
+/// The tensors to write, under their new names, and the source of each.
 struct Selection {
   std::vector<Tensor> tensors;         ///< sorted by name
   std::vector<ParameterId> source_of;  ///< the source's parameter, parallel to tensors

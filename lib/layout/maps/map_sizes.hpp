@@ -10,7 +10,7 @@
 
 namespace ckpt {
 
-/// The fields of a model's config.json; those of its `text_config` where it has none of the name.
+/// The fields of a model's config.json, and below them those of its `text_config`.
 class ModelConfig {
  public:
   ModelConfig() = default;

@@ -127,7 +127,7 @@ class Conversion {
 
   std::string where(std::size_t rule) const { return map_.rules[rule].place; }
 
-  /// Of several rules for the same source tensors, those whose names nobody wants don't count.
+  /// Skips rules with unexpected names if another rule takes the same source tensors.
   void skip_unwanted_rules() {
     if (wish_.names.empty()) return;
     std::vector<bool> is_wanted(map_.rules.size(), false);
