@@ -283,6 +283,8 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
     agree(processes, [&] { b.resolved = resolve(b.files, conflict_of_b.keep, conflict_of_b.expected_shape); });
   });
   agree(processes, [&] {
+    if (job.names.mapping && processes.rank() == 0)
+      for (const ComparedSide* side : {&a, &b}) check_trainer(*job.names.mapping, {}, side->files, store);
     pairing.emplace(job, a, b, *std::move(of_a), *names);
     result = pairing->comparison();
     result.a_deviations = expected.of(pairing->of_a(), a.placement(), &*names);

@@ -208,7 +208,7 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
   const ReshardJob& job = run.job;
   TargetPlace place{run.output.place(), run.output.pipe(), job.output.is_single_file};
   place.keeps_trees = job.keeps_trees;
-  place.dropped = job.names.drop;
+  place.dropped = sides.dropped;
   place.new_name = new_name_of(job.names);
   if (job.is_verified())
     place.fingerprints = job.output.is_pipe && !sides.store->traits().ends_with_manifest ? FingerprintPlace::report

@@ -122,6 +122,7 @@ std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& 
   MappedTensors mapped = choice.mapping->convert(kept);
   for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
     chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name});
+  selection.recut_states = std::move(mapped.recut_states);
   selection.equal = std::move(mapped.equal);
   selection.notes = notes_of(mapped);
   selection.map = std::move(mapped.by);
