@@ -521,7 +521,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     sides.model.file_of = value_of(0, sides.model.file_of, processes);
   }
   if (job.dequantised) {
-    dequantise(sides.checkpoint, *job.dequantised, job.names, stores.reading(), processes);
+    dequantise(sides.checkpoint, *job.dequantised, job.names, true, stores.reading(), processes);
     sides.model.dequantise(sides.expected.weights_of_codes());
   }
   resolve_source_side(job, stores.reading(), processes, sides);
@@ -568,7 +568,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     find_target_arrays(sides.target.placement, tables.plan);
   });
   sides.tables = std::move(tables.plan);
-  check_moved_codes(sides.checkpoint, sides.source.placement, sides.target.placement, stores.reading(), processes);
+  check_moved_codes(sides.checkpoint, sides.source.placement, sides.target.placement, processes);
   agree(processes, [&] {
     check_any_tensor(sides);
     check_readers(sides);
