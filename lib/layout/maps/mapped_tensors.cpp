@@ -141,7 +141,7 @@ class Conversion {
   }
 
   bool is_named(const TensorTemplate& text, const std::string& name) const {
-    if (text.pattern().matches(map_.name_in_rules(to_, name))) return true;
+    if (text.pattern().matches(name) || text.pattern().matches(without_folder(name))) return true;
     return std::any_of(map_.states[to_].begin(), map_.states[to_].end(), [&](const Pattern& state) {
       const auto captures = state.match(name);
       return captures && text.pattern().matches(captures->at("name"));
@@ -160,8 +160,7 @@ class Conversion {
   }
 
   void take(const std::string& name, const Tensor& tensor, ParameterId number) {
-    const std::string in_rules = map_.name_in_rules(from_, name);
-    auto match = from_names_.match(in_rules, is_skipped_);
+    auto match = from_names_.match(name, is_skipped_);
     if (!match) return take_unmatched(name, tensor, number);
     if (match->state_pattern && !wish_.has_states) return void(++result_.states);
     const SideNames::Entry& entry = from_names_.entries()[match->entry];
@@ -176,6 +175,7 @@ class Conversion {
       for_each_value(number_axes(text), sizes_, values,
                      [&](const AxisValues& all) { draft(name, entry.rule, target, text, all, *match); });
     }
+    const std::string in_rules = match->name;
     if (!taken_.emplace(in_rules, Taken{&tensor, number, std::move(*match)}).second)
       throw Error(Kind::input, "'" + name + "'",
                   {"another name of '" + in_rules + "', which is there, too",
@@ -201,8 +201,7 @@ class Conversion {
              {Advice::What::leave_out, ""}});
       name = to_names_.state_name(0, match.state, name);
     }
-    for (const Pattern& pattern : map_.weights[to_])
-      if (std::string other = pattern.fill({{"name", name}}); wanted_.contains(other)) name = std::move(other);
+    if (std::string other = std::string(weights_folder) + name; wanted_.contains(other)) name = std::move(other);
     Draft made{rule, target, {}, match.state_pattern, match.state, by};
     for (const std::string& axis : number_axes(text)) made.values.numbers[axis] = values.numbers.at(axis);
     made.values.texts = values.texts;
@@ -226,8 +225,7 @@ class Conversion {
       return;
     }
     for (const TiedName& tied : map_.tied)
-      if (const auto of =
-              tied.side == from_ ? tied_to(tied, from_names_, map_.name_in_rules(from_, name)) : std::nullopt) {
+      if (const auto of = tied.side == from_ ? tied_to(tied, from_names_, without_folder(name)) : std::nullopt) {
         tied_.push_back({*of, &tensor, number});
         return;
       }
@@ -578,9 +576,8 @@ std::array<std::uint64_t, 2> names_taken(const NameMap& map, const std::vector<s
       }
     const PatternIndex index =
         PatternIndex::of(texts, [](const TensorTemplate& text) -> const Pattern& { return text.pattern(); });
-    for (const std::string& stored : names) {
-      const std::string name = map.name_in_rules(side, stored);
-      bool is_taken = index.first(name).has_value();
+    for (const std::string& name : names) {
+      bool is_taken = index.first(name).has_value() || index.first(without_folder(name)).has_value();
       for (const Pattern& state : map.states[side])
         if (const auto captures = is_taken ? std::nullopt : state.match(name))
           is_taken = index.first(captures->at("name")).has_value();

@@ -61,16 +61,13 @@ struct NameMap {
   std::vector<std::string> models;  ///< values of config.json's model_type
   std::map<std::string, std::vector<Formula>> sizes;
   std::vector<StackedNames> stacks;
-  std::array<std::vector<Pattern>, 2> weights;  ///< each captures {name}: what a weight may also be called
-  std::array<std::vector<Pattern>, 2> states;   ///< each captures {state} and {name}
+  std::array<std::vector<Pattern>, 2> states;  ///< each captures {state} and {name}
   std::array<std::vector<Pattern>, 2> drop;
   std::vector<TiedName> tied;
   std::vector<MapRule> rules;
   std::vector<std::pair<std::string, std::string>> texts;  ///< origin and text of the file and those it is based on
 
   std::optional<MapSide> side(const std::string& name) const;
-  /// The name of a tensor as rules have it: "model/w" is "w", if `weights` has "model/{name}".
-  std::string name_in_rules(MapSide side, const std::string& name) const;
 };
 
 /// Returns the text of a map that another one is based on, and its name in messages.
