@@ -7,10 +7,12 @@
 #include "frameworks/deepspeed.hpp"
 #include "frameworks/keras_weights.hpp"
 #include "frameworks/megatron.hpp"
+#include "frameworks/mindformers.hpp"
 #include "frameworks/orbax.hpp"
 #include "frameworks/paddle_dist.hpp"
 #include "frameworks/paddle_variables.hpp"
 #include "frameworks/tensorflow.hpp"
+#include "frameworks/torch_checkpointing.hpp"
 #include "frameworks/universal.hpp"
 
 namespace ckpt {
@@ -33,6 +35,8 @@ namespace {
 constexpr std::array frameworks{
     Framework{"PaddlePaddle", is_paddle_dist, describe_paddle_dist},
     Framework{"torch.distributed.checkpoint", is_dcp, describe_dcp},
+    Framework{"torch_checkpointing", is_torch_checkpointing, describe_torch_checkpointing},
+    Framework{"MindFormers", is_mindformers, describe_mindformers},
     Framework{"Megatron", is_megatron_run, describe_megatron_run},
     Framework{"DeepSpeed, universal", is_universal, describe_universal},
     Framework{"Keras", is_keras_weights, describe_keras_weights},
