@@ -7,9 +7,12 @@
 #include "frameworks/deepspeed.hpp"
 #include "frameworks/keras_weights.hpp"
 #include "frameworks/megatron.hpp"
+#include "frameworks/mindformers.hpp"
 #include "frameworks/orbax.hpp"
 #include "frameworks/paddle_dist.hpp"
+#include "frameworks/paddle_variables.hpp"
 #include "frameworks/tensorflow.hpp"
+#include "frameworks/torch_checkpointing.hpp"
 #include "frameworks/universal.hpp"
 
 namespace ckpt {
@@ -29,17 +32,21 @@ struct Framework {
 namespace {
 
 /// The first framework that recognises a directory describes it.
-constexpr std::array frameworks{Framework{"PaddlePaddle", is_paddle_dist, describe_paddle_dist},
-                                Framework{"torch.distributed.checkpoint", is_dcp, describe_dcp},
-                                Framework{"Megatron", is_megatron_run, describe_megatron_run},
-                                Framework{"DeepSpeed, universal", is_universal, describe_universal},
-                                Framework{"Keras", is_keras_weights, describe_keras_weights},
-                                Framework{"DeepSpeed", is_deepspeed, describe_deepspeed, true, describe_deepspeed_of},
-                                Framework{.name = "TensorFlow",
-                                          .is_meant = is_tensorflow,
-                                          .describe = describe_tensorflow,
-                                          .is_part = is_tensorflow_prefix},
-                                Framework{"Orbax", is_orbax, describe_orbax}};
+constexpr std::array frameworks{
+    Framework{"PaddlePaddle", is_paddle_dist, describe_paddle_dist},
+    Framework{"torch.distributed.checkpoint", is_dcp, describe_dcp},
+    Framework{"torch_checkpointing", is_torch_checkpointing, describe_torch_checkpointing},
+    Framework{"MindFormers", is_mindformers, describe_mindformers},
+    Framework{"Megatron", is_megatron_run, describe_megatron_run},
+    Framework{"DeepSpeed, universal", is_universal, describe_universal},
+    Framework{"Keras", is_keras_weights, describe_keras_weights},
+    Framework{"DeepSpeed", is_deepspeed, describe_deepspeed, true, describe_deepspeed_of},
+    Framework{.name = "TensorFlow",
+              .is_meant = is_tensorflow,
+              .describe = describe_tensorflow,
+              .is_part = is_tensorflow_prefix},
+    Framework{"Orbax", is_orbax, describe_orbax},
+    Framework{"PaddlePaddle, static", is_paddle_variables, describe_paddle_variables, true}};
 
 bool names_part(const Framework& framework, const std::filesystem::path& path) {
   return framework.is_part != nullptr && framework.is_part(path);

@@ -71,14 +71,6 @@ std::optional<ForeignDirectory> tensorflow(const fs::path& /*directory*/, const 
   return std::nullopt;
 }
 
-std::optional<ForeignDirectory> paddle(const fs::path& /*directory*/, const Names& names) {
-  static const std::regex inference(R"(.*\.pdiparams)");
-  if (any_listed(names, inference))
-    return ForeignDirectory{"a model of PaddlePaddle for inference (" + first_listed(names, inference) + ")",
-                            "load it with paddle.static.load_inference_model, and save it with paddle.save"};
-  return std::nullopt;
-}
-
 std::optional<ForeignDirectory> others(const fs::path& /*directory*/, const Names& names) {
   struct Kind {
     std::regex form;
@@ -105,14 +97,12 @@ std::optional<ForeignDirectory> foreign_prefix(const fs::path& prefix) {
   if (begin.size() == 1) return std::nullopt;
   Names names = listed(prefix.has_parent_path() ? prefix.parent_path() : ".");
   std::erase_if(names, [&](const std::string& name) { return !name.starts_with(begin); });
-  for (const auto recognise : {tensorflow, paddle})
-    if (auto found = recognise(prefix.parent_path(), names)) return found;
-  return std::nullopt;
+  return tensorflow(prefix.parent_path(), names);
 }
 
 std::optional<ForeignDirectory> foreign_directory(const fs::path& directory) {
   const Names names = listed(directory);
-  for (const auto recognise : {zarr, tensorflow, paddle, others})
+  for (const auto recognise : {zarr, tensorflow, others})
     if (auto found = recognise(directory, names)) return found;
   return std::nullopt;
 }

@@ -79,6 +79,16 @@ DirectoryDescription PieceFiles::described(const std::vector<CutTensor>& tensors
   return described;
 }
 
+FileCatalog under_name(const FileCatalog& catalog, const std::string& name) {
+  auto schema = std::make_shared<Schema>();
+  schema->format = catalog.schema->format;
+  schema->datasets = catalog.schema->datasets;
+  StoredArray array = catalog.schema->arrays->front();
+  array.name = name;
+  schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::vector{std::move(array)});
+  return {std::move(schema), catalog.bytes, catalog.modified_ns};
+}
+
 DirectoryDescription described_whole(std::vector<std::string> names, std::vector<FileCatalog> catalogs,
                                      const std::string& metadata, const std::string& origin) {
   std::map<std::string, CutTensor> tensors;

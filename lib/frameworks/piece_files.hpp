@@ -43,6 +43,9 @@ class PieceFiles {
   std::uint32_t most_slots_;
 };
 
+/// Returns the catalog of a file of one array, which gets another name and loses everything else that the file has.
+FileCatalog under_name(const FileCatalog& catalog, const std::string& name);
+
 /// Describes files of which each holds its tensors whole, as a card. `catalogs` is parallel to `names`.
 DirectoryDescription described_whole(std::vector<std::string> names, std::vector<FileCatalog> catalogs,
                                      const std::string& metadata, const std::string& origin);

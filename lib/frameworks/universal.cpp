@@ -1,7 +1,6 @@
 #include "frameworks/universal.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -64,19 +63,12 @@ std::vector<UniversalFile> files_of(const fs::path& directory) {
 /// The catalog of one file, in which its tensor has its name.
 FileCatalog named(const FileCatalog& catalog, const std::string& name, const fs::path& file) {
   const Schema& found = *catalog.schema;
-  std::size_t index = found.find(in_dict);
-  if (index == found.arrays->size()) index = found.find(alone);
-  if (index == found.arrays->size() || found.arrays->size() != 1)
+  const auto has = [&](const char* each) { return found.find(each) < found.arrays->size(); };
+  if (found.arrays->size() != 1 || !(has(in_dict) || has(alone)))
     throw Error(Kind::input, file.string(),
                 {std::to_string(found.arrays->size()) + " tensors", "one, as ds_to_universal writes it",
                  "is the file damaged, or of a newer version of DeepSpeed?"});
-  auto schema = std::make_shared<Schema>();
-  schema->format = found.format;
-  StoredArray array = (*found.arrays)[index];
-  array.name = name;
-  schema->datasets = {found.datasets[index]};
-  schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::vector{std::move(array)});
-  return {std::move(schema), catalog.bytes, catalog.modified_ns};
+  return under_name(catalog, name);
 }
 
 }  // namespace

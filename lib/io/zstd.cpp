@@ -13,6 +13,10 @@ namespace ckpt {
 
 #ifdef CKPT_ZSTD
 
+bool has_zstd() noexcept {
+  return true;
+}
+
 namespace {
 
 [[noreturn]] void refuse_frames(const std::string& found) {
@@ -59,6 +63,10 @@ std::string unpacked_zstd(std::string_view packed, std::uint64_t most) {
 }
 
 #else
+
+bool has_zstd() noexcept {
+  return false;
+}
 
 namespace {
 

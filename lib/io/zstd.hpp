@@ -6,8 +6,11 @@
 #include <string>
 #include <string_view>
 
-/// Zstandard (RFC 8878). In a build without libzstd, both functions throw an input error that says so.
+/// Zstandard (RFC 8878). In a build without libzstd, unpacking throws an input error that says so.
 namespace ckpt {
+
+/// Whether this build has libzstd.
+bool has_zstd() noexcept;
 
 /// Unpacks frames that hold exactly out.size() bytes. Throws input if they are damaged, or hold more or less.
 void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out);

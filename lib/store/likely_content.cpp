@@ -159,9 +159,8 @@ bool is_onnx(const FileProbe& file) {
 LikelyContent named_content(const FileProbe& file) {
   if (file.name.ends_with(".msgpack"))
     return {"MessagePack, as Flax writes it", "load it with Flax, and save it with safetensors.flax.save_file"};
-  if (file.name.ends_with(".pdiparams"))
-    return {"parameters of PaddlePaddle for inference",
-            "load it with paddle, and save it with safetensors.paddle.save_file"};
+  if (file.name.ends_with(".pdmodel") || file.name == "__model__")
+    return {"a program of PaddlePaddle", "give the file of its parameters, beside which it lies, or their directory"};
   if (file.name.ends_with(".pb")) return {"a graph of TensorFlow", no_tensors_to_read};
   return {};
 }

@@ -14,6 +14,7 @@
 #include "store/number_rules.hpp"
 #include "store/orbax/orbax_store.hpp"
 #include "store/paddle/shard_file.hpp"
+#include "store/paddle_static/paddle_static_store.hpp"
 #include "store/pdparams/dist_store.hpp"
 #include "store/pdparams/paddle_store.hpp"
 #include "store/safetensors/safetensors_store.hpp"
@@ -61,6 +62,7 @@ const std::vector<Format>& formats() {
        .beginning = orbax_data,
        .is_directory = true},
       {.name = "paddle", .ending = ".pdparams", .other_endings = {".pdopt"}, .make = small_values<paddle_store>},
+      {.name = "paddle_static", .ending = ".pdiparams", .make = small_values<paddle_static_store>, .is_written = false},
       {.name = "dcp",
        .about = "a directory as torch.distributed.checkpoint writes it",
        .ending = ".distcp",

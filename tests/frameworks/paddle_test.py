@@ -70,6 +70,10 @@ def main():
     same(paddle.load("half_again.pdparams"), dict(half.state_dict()), "bf16")
     run("ckpt-merge", "-q", "half.pdparams", "-o", "half.pt")
     run("ckpt-verify", "half.pdparams", "half.pt")
+    # Parameters for inference have no names but those of the program beside them.
+    paddle.jit.save(model[0], "infer", input_spec=[paddle.static.InputSpec([None, 6])])
+    run("ckpt-merge", "-q", "infer.pdiparams", "-o", "infer_again.pdparams")
+    same(paddle.load("infer_again.pdparams"), {each.name: each for each in model[0].parameters()}, "paddle.jit.save")
     np.savez("arrays.npz", w=np.ones((2, 3), "f4"))
     run("ckpt-merge", "-q", "arrays.npz", "-o", "arrays.pdparams")
     check((paddle.load("arrays.pdparams")["w"].numpy() == 1).all(), "arrays of NumPy")

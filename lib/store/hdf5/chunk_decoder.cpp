@@ -10,12 +10,16 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "io/zstd.hpp"
 
 namespace ckpt::hdf5 {
 
 namespace {
 
 constexpr std::size_t fletcher32_bytes = 4;
+/// The number of zstd's filter, of which HDF5 has only plugins.
+/// https://github.com/HDFGroup/hdf5_plugins, docs/RegisteredFilterPlugins.md
+constexpr int zstd_filter = 32015;
 
 [[noreturn]] void refuse_encoded(const std::string& found, const std::string& expected) {
   throw Error(Kind::input, "", {"a chunk " + found, expected, "is the file damaged?"});
@@ -142,8 +146,10 @@ std::optional<ChunkDecoder> ChunkDecoder::of(const std::vector<Filter>& filters)
       if (filter.values.size() != 1 || filter.values.front() == 0) return std::nullopt;
       decoder.shuffle_ = i;
       decoder.element_ = filter.values.front();
-    } else if (filter.id == H5Z_FILTER_DEFLATE && !decoder.deflate_ && !decoder.checksum_) {
-      decoder.deflate_ = i;
+    } else if ((filter.id == H5Z_FILTER_DEFLATE || (filter.id == zstd_filter && has_zstd())) && !decoder.packing_ &&
+               !decoder.checksum_) {
+      decoder.packing_ = i;
+      decoder.is_zstd_ = filter.id == zstd_filter;
     } else if (filter.id == H5Z_FILTER_FLETCHER32 && !decoder.checksum_) {
       decoder.checksum_ = i;
     } else {
@@ -156,8 +162,15 @@ std::optional<ChunkDecoder> ChunkDecoder::of(const std::vector<Filter>& filters)
 void ChunkDecoder::decode(std::span<const std::byte> encoded, std::uint32_t skipped, std::span<std::byte> out) const {
   const auto applies = [&](std::optional<unsigned> place) { return place && (skipped >> *place & 1U) == 0; };
   if (applies(checksum_)) encoded = checked(encoded);
-  Sink sink(out, applies(shuffle_) ? element_ : 1);
-  if (applies(deflate_)) {
+  const bool is_packed = applies(packing_);
+  const bool is_shuffled = applies(shuffle_);
+  if (is_packed && is_zstd_ && !is_shuffled) return unpack_zstd(encoded, out);
+  Sink sink(out, is_shuffled ? element_ : 1);
+  if (is_packed && is_zstd_) {
+    std::vector<std::byte> unpacked(out.size());
+    unpack_zstd(encoded, unpacked);
+    sink.put(unpacked);
+  } else if (is_packed) {
     Inflation inflation(encoded);
     std::array<std::byte, 64U << 10> window;
     for (auto bytes = inflation.next(window); !bytes.empty(); bytes = inflation.next(window)) sink.put(bytes);

@@ -43,7 +43,7 @@ bool ChunkForm::is_in_place() const noexcept {
 
 std::uint64_t ChunkForm::decoding_bytes(std::uint64_t encoded) const {
   // Besides the chunk that it fills, HDF5 holds a filter's input and output, which may have grown to twice the chunk.
-  const std::uint64_t decoded = decoder ? bytes : checked_mul(bytes, 3, "its chunk");
+  const std::uint64_t decoded = decoder ? decoder->memory(bytes) : checked_mul(bytes, 3, "its chunk");
   return checked_add(decoded, encoded, "its chunk");
 }
 

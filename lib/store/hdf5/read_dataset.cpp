@@ -78,9 +78,9 @@ void refuse_unwritten_value(hid_t creation) {
 
 /// Places chunked data, and checks now for everything that could fail later.
 void place_chunks(hid_t id, hid_t creation, std::uint64_t stored, std::uint64_t file_bytes, CatalogEntry& entry) {
-  check_filters(creation);
   const auto type = own<TypeId>(H5Dget_type(id), "its type");
   const ChunkForm form = chunk_form(creation, type.get(), entry.array.shape);
+  if (!form.decoder) check_filters(creation);
   check_expansion(form.bytes, stored);
   const std::uint64_t largest = check_chunks(id, form, entry.array.shape, file_bytes);
   if (form.is_in_place()) return;

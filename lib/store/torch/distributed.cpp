@@ -68,6 +68,27 @@ DType dtype_in(const Pickle& pickle, PickleId properties) {
   return *dtype;
 }
 
+void cut_by(const Pickle& pickle, const std::vector<PickleId>& placements, KindOfPlacement kind_of, Piece& piece) {
+  const std::size_t rank = piece.split.size();
+  std::vector<std::uint64_t> later;
+  for (std::uint64_t axis = 0; axis < placements.size(); ++axis) {
+    const std::string_view kind = kind_of(pickle, placements[axis]);
+    if (kind == "Shard") {
+      piece.split[dimension_of(pickle, placements[axis], rank)].push_back(axis);
+    } else if (kind == "_StridedShard" || kind == "StridedShard") {
+      piece.mesh[axis].split_factor =
+          whole_number(pickle, need_field(pickle, placements[axis], "split_factor"), "a placement's split factor");
+      later.push_back(axis);
+    } else if (kind != "Replicate") {
+      refuse_distributed("a DTensor whose placement is " + std::string(kind), "Shard or Replicate",
+                         "save it redistributed: each card holds a part of its sum only");
+    }
+  }
+  // A strided shard is cut after the axes to its right, which precede it although their coordinates vary faster.
+  for (auto axis = later.rbegin(); axis != later.rend(); ++axis)
+    piece.split[dimension_of(pickle, placements[*axis], rank)].push_back(*axis);
+}
+
 LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Shape& global_shape) {
   LocalTensor found{field_of(pickle, state, "_local_tensor"), global_shape, {}, {}};
   if (found.tensor == no_node) refuse_distributed("a DTensor without a local tensor", "one that torch has saved", "");
@@ -81,23 +102,7 @@ LocalTensor local_of_dtensor(const Pickle& pickle, PickleId state, const Shape& 
   Piece& piece = found.piece.emplace();
   piece.mesh = std::move(*axes);
   piece.split.resize(global_shape.size());
-  std::vector<std::uint64_t> later;
-  for (std::uint64_t axis = 0; axis < placements.size(); ++axis) {
-    const std::string_view kind = class_of(pickle, placements[axis]);
-    if (kind == "Shard") {
-      piece.split[dimension_of(pickle, placements[axis], global_shape.size())].push_back(axis);
-    } else if (kind == "_StridedShard") {
-      piece.mesh[axis].split_factor =
-          whole_number(pickle, need_field(pickle, placements[axis], "split_factor"), "a placement's split factor");
-      later.push_back(axis);
-    } else if (kind != "Replicate") {
-      refuse_distributed("a DTensor whose placement is " + std::string(kind), "Shard or Replicate",
-                         "save it redistributed: each card holds a part of its sum only");
-    }
-  }
-  // A strided shard is cut after the axes to its right, which precede it although their coordinates vary faster.
-  for (auto axis = later.rbegin(); axis != later.rend(); ++axis)
-    piece.split[dimension_of(pickle, placements[*axis], global_shape.size())].push_back(*axis);
+  cut_by(pickle, placements, class_of, piece);
   return found;
 }
 

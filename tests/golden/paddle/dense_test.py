@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""What PaddlePaddle 3.3.1 itself saved (paddle.save in its protocols, and distributed checkpoints of four processes): merged to its truth,
-resharded to 3, 5 and 8 cards and merged again, and written as .pdparams, which a reader of its own reads (paddle_files.py)."""
+"""What PaddlePaddle 3.3.1 itself saved (paddle.save in its protocols, distributed checkpoints of four processes, and variables of static
+graphs, whose programs here have lost their operators): merged to its truth, resharded to 3, 5 and 8 cards and merged again, and written as
+.pdparams, which a reader of its own reads (paddle_files.py)."""
 import argparse
 import os
 import pathlib
@@ -85,6 +86,17 @@ def distributed_cases():
         yield truth.parent, truth_of(truth)
 
 
+def static_cases():
+    directory = HERE / "static"
+    truth = truth_of(directory / "truth.npz")
+    parameters = {name: array for name, array in truth.items() if name in ("fc_0.w_0", "fc_0.b_0")}
+    yield directory / "persistables", truth
+    yield directory / "combined", truth
+    yield directory / "combined" / "__all__", truth
+    yield directory / "inference" / "infer.pdiparams", parameters
+    yield directory / "pir" / "infer.pdiparams", {name: truth_of(directory / "pir" / "truth.npz")[name] for name in parameters}
+
+
 class Claimed:
     """Pickles as an array of a shape that its bytes need not fill."""
 
@@ -129,7 +141,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True)
     options = parser.parse_args()
-    for source, expected in [*dense_cases(), *distributed_cases()]:
+    for source, expected in [*dense_cases(), *distributed_cases(), *static_cases()]:
         with tempfile.TemporaryDirectory() as place:
             case(options, pathlib.Path(place), source, expected)
     with tempfile.TemporaryDirectory() as place:
