@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -14,12 +16,15 @@ namespace ckpt::fixture {
 /// A process that is asked for nothing but its number.
 class Played final : public Communicator {
  public:
-  Played(int rank, int size) : rank_(rank), size_(size) {}
+  Played(int rank, int size, std::string host = "") : rank_(rank), size_(size), host_(std::move(host)) {}
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int local_rank() const override { return 0; }
   int local_size() const override { return 1; }
+  std::string host_of(int /*rank*/) const override { return host_; }
+  void share_work(std::function<Work()>) override {}
+  Work shared_work() const override { return {}; }
   std::vector<std::string> all_gather(const std::string&) override { return refuse(); }
   std::string broadcast(const std::string&, int) override { return refuse().front(); }
   std::uint64_t sum(std::uint64_t) override { return refuse().size(); }
@@ -39,6 +44,7 @@ class Played final : public Communicator {
 
   int rank_;
   int size_;
+  std::string host_;
 };
 
 }  // namespace ckpt::fixture

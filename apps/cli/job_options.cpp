@@ -90,7 +90,7 @@ Resources resources_from(const Options& options, const Environment& environment)
     resources.device_memory_bytes = parse_memory(it);
   if (const auto it = setting("--stall-timeout", options.stall_timeout, "CKPT_STALL_TIMEOUT", environment);
       !it.text.empty())
-    resources.stall_limit = parse_stall_limit(it);
+    resources.stall_limit = resources.patience = parse_stall_limit(it);
   if (const auto it = setting("--threads", options.threads, "CKPT_THREADS", environment); !it.text.empty())
     resources.threads = static_cast<unsigned>(parse_count(it, most_threads));
   if (const auto it = setting("--exchange", options.exchange, "CKPT_EXCHANGE", environment); !it.text.empty())

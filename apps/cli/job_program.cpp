@@ -57,7 +57,8 @@ Report run_shown(const Options& options, const Setup& setup, Communicator& proce
   allow_external(options.allow_external, stores);
   read_number_types(options.number_types, stores.numbers());
   Counters counters;
-  const Progress progress(counters, setup.progress);
+  processes.set_patience(job.resources.patience);
+  const Progress progress(counters, setup.progress, processes);
   Report report = reshard(job, stores, processes, counters);
   warn_of_unused_types(options.number_types, stores.numbers(), processes);
   return report;

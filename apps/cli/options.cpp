@@ -214,8 +214,8 @@ void declare_exchange(CommandLine& line, Options& to) {
              "with nccl: staging memory of each process on its GPU, at most; default: 2GiB; environment variable: "
              "CKPT_DEVICE_MEMORY");
   line.value("--stall-timeout", to.stall_timeout, "TIME",
-             "with nccl: give up when the GPUs make no progress for this long; default: 120s; environment variable: "
-             "CKPT_STALL_TIMEOUT");
+             "give up when nothing is heard from a process for this long (default: 50s), or, with nccl, when the GPUs "
+             "make no progress (default: 120s); environment variable: CKPT_STALL_TIMEOUT");
 }
 
 void declare_reading(CommandLine& line, Options& to) {

@@ -19,6 +19,7 @@
 #include "base/terminal.hpp"
 #include "cli/advice.hpp"
 #include "io/mapped_windows.hpp"
+#include "processes/host_of_error.hpp"
 #include "report/output.hpp"
 #include "sandbox/helper_process.hpp"
 #include "store/stores.hpp"
@@ -107,7 +108,11 @@ int run_body(const std::string& program, Communicator& processes, const std::fun
   } catch (const std::exception& error) {
     const int status = status_of(error, failure);
     const bool together = processes.failed_together();
-    if (!together || processes.rank() == 0) print_error(program, error);
+    const auto* const own = together ? nullptr : dynamic_cast<const Error*>(&error);
+    if (own != nullptr)
+      print_error(program, naming_host(*own, processes));
+    else if (!together || processes.rank() == 0)
+      print_error(program, error);
     if (!together) processes.abandon(status);
     return status;
   }

@@ -57,7 +57,9 @@ WaitTarget parse_awaited(const std::string& text) {
 void wait_for(const WaitTarget& awaited, std::optional<Seconds> timeout, Communicator& processes) {
   const auto start = Clock::now();
   auto next_note = start;
-  const std::string what = (awaited.line ? "the line of " + awaited.line->name() + " in " : "") + awaited.file.string();
+  const std::string host = processes.host_of(0);
+  const std::string what = (awaited.line ? "the line of " + awaited.line->name() + " in " : "") +
+                           awaited.file.string() + (host.empty() ? "" : " on " + host);
   const std::string limit = timeout ? fmt::format(", for {:g} s at most", timeout->count()) : "";
   for (Seconds pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
     bool found = false;

@@ -29,7 +29,7 @@ constexpr auto line_interval = std::chrono::seconds(10);
 constexpr std::string_view erase_line = "\r\033[K";
 constexpr std::size_t widest_bar = 30;
 constexpr std::size_t narrowest_bar = 8;
-constexpr double rate_window_s = 5;  ///< the time over which the shown rate averages
+constexpr Seconds rate_window(5);  ///< the time over which the shown rate averages
 
 const char* phase_words(Phase phase) {
   switch (phase) {
@@ -79,30 +79,22 @@ void put(std::string_view text) {
   std::fflush(stderr);
 }
 
-/// The rate of a growing count, averaged over a few seconds.
-class Rate {
- public:
-  double update(std::uint64_t bytes, Clock::time_point now) {
-    const double seconds = Seconds(now - time_).count();
-    if (bytes == 0 || seconds <= 0) {
-      time_ = now;
-      return rate_;
-    }
-    const double lately = double(bytes - bytes_) / seconds;
-    const double weight = rate_ == 0 ? 1 : 1 - std::exp(-seconds / rate_window_s);
-    rate_ += weight * (lately - rate_);
-    bytes_ = bytes;
-    time_ = now;
+}  // namespace
+
+double Rate::update(std::uint64_t bytes, Clock::time_point now) {
+  const Seconds passed = now - time_;
+  if (bytes == 0 || passed.count() <= 0) {
+    time_ = moved_ = now;
     return rate_;
   }
-
- private:
-  double rate_ = 0;
-  std::uint64_t bytes_ = 0;
-  Clock::time_point time_ = Clock::now();
-};
-
-}  // namespace
+  if (bytes != bytes_) moved_ = now;
+  const double lately = double(bytes - bytes_) / passed.count();
+  const double weight = rate_ == 0 ? 1 : 1 - std::exp(-passed / rate_window);
+  rate_ = now - moved_ > rate_window ? 0 : rate_ + weight * (lately - rate_);
+  bytes_ = bytes;
+  time_ = now;
+  return rate_;
+}
 
 ProgressStyle parse_progress(const std::string& text, bool is_terminal) {
   if (text.empty() || text == "auto") return is_terminal ? ProgressStyle::bar : ProgressStyle::lines;
@@ -141,7 +133,9 @@ std::string progress_bar(const Moment& moment, std::size_t columns) {
   return text.substr(0, columns);
 }
 
-Progress::Progress(const Counters& counters, ProgressStyle style) : counters_(counters), style_(style) {
+Progress::Progress(const Counters& counters, ProgressStyle style, Communicator& processes)
+    : counters_(counters), processes_(processes), style_(style) {
+  processes_.share_work([this] { return Communicator::Work{counters_.bytes_written, counters_.bytes_total}; });
   if (style_ == ProgressStyle::none) return;
   try {
     thread_ = std::thread([this] { watch(); });
@@ -153,6 +147,7 @@ Progress::Progress(const Counters& counters, ProgressStyle style) : counters_(co
 }
 
 Progress::~Progress() {
+  processes_.share_work({});
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -171,7 +166,8 @@ void Progress::watch() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, bar_interval, [this] { return stop_; })) {
     const auto now = Clock::now();
-    Moment moment{counters_.phase, counters_.bytes_total, counters_.bytes_written, 0};
+    const auto [done, total] = processes_.shared_work();
+    Moment moment{counters_.phase, total, done, 0};
     moment.rate = rate.update(moment.bytes_written, now);
     if (style_ == ProgressStyle::lines && now - last_line < line_interval) continue;
     last_line = now;

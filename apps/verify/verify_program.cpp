@@ -26,7 +26,8 @@ auto shown(const Options& options, const Setup& setup, const Run& run, const Any
   allow_external(options.allow_external, stores);
   read_number_types(options.number_types, stores.numbers());
   Counters counters;
-  const Progress progress(counters, setup.progress);
+  processes.set_patience(job.resources.patience);
+  const Progress progress(counters, setup.progress, processes);
   auto result = run(job, stores, processes, counters);
   warn_of_unused_types(options.number_types, stores.numbers(), processes);
   return result;

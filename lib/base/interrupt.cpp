@@ -3,6 +3,7 @@
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction
 
 #include <atomic>
+#include <chrono>
 
 #include "base/error.hpp"
 
@@ -10,8 +11,15 @@ namespace ckpt {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;  // clock_gettime: allowed in a handler
+constexpr std::chrono::seconds one_signal(1);
+
 std::atomic<int> recorded{0};
-static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<Clock::rep> recorded_at{0};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<Clock::rep>::is_always_lock_free);
+
+std::atomic<const Error*> end_of_work{nullptr};
+std::atomic<bool> is_past_the_last{false};
 
 void handle(int number, void (*handler)(int)) {
   struct sigaction action {};
@@ -21,8 +29,14 @@ void handle(int number, void (*handler)(int)) {
 }
 
 void record(int number) {
-  recorded = number;
-  for (const int each : {SIGINT, SIGTERM}) handle(each, SIG_DFL);
+  const Clock::duration now = Clock::now().time_since_epoch();
+  if (recorded == 0) {
+    recorded_at = now.count();
+    recorded = number;
+  } else if (now - Clock::duration(recorded_at) >= one_signal) {
+    handle(number, SIG_DFL);
+    raise(number);  // it arrives when this handler returns
+  }
 }
 
 }  // namespace
@@ -34,7 +48,15 @@ void watch_interrupts() {
   }
 }
 
+void end_work(const Error& why) {
+  static const Error kept = why;
+  const Error* none = nullptr;
+  end_of_work.compare_exchange_strong(none, &kept);
+}
+
 void check_interrupt() {
+  if (const Error* why = end_of_work.load(std::memory_order_acquire)) throw Error(*why);
+  if (is_past_the_last.load(std::memory_order_relaxed)) return;
   switch (recorded.load(std::memory_order_relaxed)) {
     case 0:
       return;
@@ -45,8 +67,13 @@ void check_interrupt() {
   }
 }
 
+void check_interrupt_at_last() {
+  check_interrupt();
+  is_past_the_last = true;
+}
+
 bool is_interrupted() noexcept {
-  return recorded.load(std::memory_order_relaxed) != 0;
+  return recorded.load(std::memory_order_relaxed) != 0 && !is_past_the_last.load(std::memory_order_relaxed);
 }
 
 }  // namespace ckpt

@@ -3,6 +3,7 @@
 #include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -13,6 +14,7 @@
 #include "checkpoint/read_manifest.hpp"
 #include "frameworks/describe.hpp"
 #include "frameworks/flat_parameters.hpp"
+#include "frameworks/only_word.hpp"
 
 namespace ckpt {
 
@@ -131,6 +133,35 @@ bool is_part_anywhere(const std::filesystem::path& path, Communicator& processes
   return processes.maximum(is_part ? 1 : 0) != 0;
 }
 
+/// The step that `latest` means on this process's host: a link's target, or what a file in the directory says. Empty if
+/// there is neither.
+std::string step_meant_by(const std::filesystem::path& path) {
+  std::error_code none;
+  const std::string target = std::filesystem::read_symlink(path, none).filename().string();
+  if (is_of_step(target)) return target;
+  for (const char* const name : {"latest", "latest_checkpointed_iteration.txt"})
+    if (std::filesystem::is_regular_file(path / name, none)) return only_word(path / name);
+  return "";
+}
+
+/// Hosts with disks of their own must not mix two steps. Collective; throws input.
+void check_same_step(const std::filesystem::path& path, Communicator& processes) {
+  if (processes.host_of(0).empty()) return;
+  std::string mine;
+  agree(processes, [&] { mine = step_meant_by(path); });
+  const std::vector<std::string> steps = processes.all_gather(mine);
+  agree(processes, [&] {
+    std::size_t first = 0;
+    while (first < steps.size() && steps[first].empty()) ++first;
+    for (std::size_t p = first; p < steps.size(); ++p)
+      if (!steps[p].empty() && steps[p] != steps[first])
+        throw Error(Kind::input, path.string(),
+                    {"it means step " + steps[first] + " for " + processes.name_of(static_cast<int>(first)) + " and " +
+                         steps[p] + " for " + processes.name_of(static_cast<int>(p)),
+                     "the same on all hosts", "give the path of one step"});
+  });
+}
+
 }  // namespace
 
 void let_show_neighbours(const std::filesystem::path& path, bool is_single_file, SourceStore& store) {
@@ -142,6 +173,7 @@ void let_show_neighbours(const std::filesystem::path& path, bool is_single_file,
 CheckpointProbe probe(const CheckpointPlace& place, SourceStore& store, Communicator& processes) {
   CheckpointProbe seen;
   seen.path = place.path;
+  check_same_step(place.path, processes);
   const bool is_part = is_part_anywhere(place.path, processes);
   if (is_part)
     seen.path = place.path.has_parent_path() ? place.path.parent_path() : ".";

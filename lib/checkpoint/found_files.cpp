@@ -53,7 +53,10 @@ bool is_linked_folder(const fs::directory_entry& entry, const fs::path& director
 std::vector<std::string> checkpoint_files_below(const fs::path& directory, SourceStore& store) {
   std::vector<std::string> names;
   std::error_code error;
-  if (!fs::exists(directory, error)) return names;  // another process's node may have it
+  const bool is_here = fs::exists(directory, error);
+  if (!is_here && !error) return names;                   // another process's host may have it
+  if (is_here) fs::directory_iterator(directory, error);  // the iterator below takes what may not be listed for empty
+  if (error) throw system_error(directory.string(), "list", error.value());
   constexpr auto readable = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator it(directory, readable, error), end; !error && it != end; it.increment(error)) {
     // git and huggingface_hub keep copies in hidden folders, which are not a second checkpoint.

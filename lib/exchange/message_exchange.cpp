@@ -2,9 +2,12 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/backoff.hpp"
 #include "base/buffer.hpp"
+#include "base/interrupt.hpp"
 #include "exchange/exchange.hpp"
 #include "exchange/rounds.hpp"
 
@@ -86,7 +89,7 @@ class MessageExchange final : public Exchange {
           now.reads.wait();
           now.read_ahead.clear();
         });
-        exchange(now, next.reads);
+        agree(processes_, [&] { exchange(now, next.reads); });
         write(work, now);
       }
       agree(processes_, [&] {
@@ -196,14 +199,23 @@ class MessageExchange final : public Exchange {
     }
   }
 
-  /// Sends and receives a round's messages. MPI makes progress only during calls, and a blocking wait keeps a processor
-  /// busy, which `others` need until they are done.
+  /// Sends and receives a round's messages. MPI makes progress only during calls, and `others` need the processor until
+  /// they are done.
   void exchange(Round& round, TaskGroup& others) {
     const auto pending = processes_.start(rounds_.outgoing(round.plan.sent, round.sent.data()),
                                           rounds_.incoming(round.plan.received, round.received.data()));
-    Backoff pause;
-    while (!pending->is_done())
-      if (others.is_done_within(pause.next())) return pending->wait();
+    try {
+      Backoff pause;
+      while (!pending->is_done()) {
+        check_interrupt();
+        if (others.is_done_within(pause.next())) return pending->wait();
+      }
+    } catch (...) {
+      static std::vector<Buffer> left_to_mpi;  // it may still write there, or read
+      left_to_mpi.push_back(std::move(round.received));
+      left_to_mpi.push_back(std::move(round.sent));
+      throw;
+    }
   }
 
   static void write(Workload& work, Round& round) {

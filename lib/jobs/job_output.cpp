@@ -1,11 +1,23 @@
 #include "jobs/job_output.hpp"
 
+#include <sys/stat.h>
+
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "output/job_description.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
+
+namespace {
+
+mode_t current_mask() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return mask;
+}
+
+}  // namespace
 
 JobOutput::JobOutput(const ReshardJob& job, Communicator& processes) : job_(job), processes_(processes) {
   agree(processes_, [&] {
@@ -38,6 +50,7 @@ void JobOutput::check_warnings() const {
 bool JobOutput::begin(const std::function<std::string()>& description) {
   check_warnings();
   if (!place_) return false;
+  ::umask(value_of(0, current_mask(), processes_));  // another host may have another one: the files are of one job
   mode_t withheld = 0;
   for (const mode_t mine : gather_all(place_->withheld(), processes_)) withheld |= mine;
   mask_.emplace(withheld);
@@ -69,7 +82,7 @@ std::unique_ptr<Journal> JobOutput::open_journal() {
 void JobOutput::publish() {
   check_warnings();
   agree(processes_, [&] {
-    check_interrupt();  // the last check: from here on only the publishing process may fail
+    check_interrupt_at_last();  // from here on only the publishing process may fail
     if (place_ && !is_first()) place_->leave();
   });
   agree(processes_, [&] {

@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "base/wire.hpp"
+#include "processes/host_of_error.hpp"
 
 namespace ckpt {
 
 namespace {
 
 std::string named(const Communicator& processes) {
-  if (processes.size() == 1) return {};
-  return "process " + std::to_string(processes.rank()) + " of " + std::to_string(processes.size());
+  return processes.size() == 1 ? "" : processes.name_of(processes.rank());
 }
 
 std::optional<Error> failure_of(const std::function<void()>& work, const Communicator& processes) {
@@ -21,12 +21,12 @@ std::optional<Error> failure_of(const std::function<void()>& work, const Communi
     work();
     return std::nullopt;
   } catch (const Error& error) {
-    return error;
+    return naming_host(error, processes);
   } catch (const std::bad_alloc&) {
     return Error(Kind::io, named(processes),
                  {"out of memory", "", "run fewer processes on a node", {Advice::What::less_memory, ""}});
   } catch (const std::filesystem::filesystem_error& error) {
-    return system_error(error.path1().string(), "cannot be used", error.code().value());
+    return naming_host(system_error(error.path1().string(), "cannot be used", error.code().value()), processes);
   } catch (const std::exception& error) {
     return Error(Kind::io, named(processes), {error.what(), "", ""});
   } catch (...) {
@@ -40,6 +40,8 @@ class SingleProcess final : public Communicator {
   int size() const override { return 1; }
   int local_rank() const override { return 0; }
   int local_size() const override { return 1; }
+  void share_work(std::function<Work()> mine) override { mine_ = std::move(mine); }
+  Work shared_work() const override { return mine_ ? mine_() : Work(); }
   std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
   std::string broadcast(const std::string& bytes, int root) override {
     if (root != 0) throw Error(Kind::peer, "broadcast", {"from process " + std::to_string(root), "process 0 of 1", ""});
@@ -67,9 +69,28 @@ class SingleProcess final : public Communicator {
     bool is_done() override { return true; }
     void wait() override {}
   };
+
+  std::function<Work()> mine_;
 };
 
 }  // namespace
+
+std::string Communicator::name_of(int rank) const {
+  const std::string host = host_of(rank);
+  return "process " + std::to_string(rank) + (host.empty() ? "" : " (" + host + ")");
+}
+
+Error naming_host(const Error& error, const Communicator& processes) {
+  const std::string host = processes.host_of(processes.rank());
+  const bool is_of_all = error.kind() == Kind::usage || error.kind() == Kind::layout || error.kind() == Kind::peer;
+  if (host.empty() || is_of_all) return error;
+  Error::Parts parts = error.to_wire();
+  auto& [kind, object, text, file, parameter, advice, may_pass] = parts;
+  std::string& text_of_place = object.empty() ? text.found : object;
+  const std::size_t at = file.empty() ? std::string::npos : object.find(file);
+  text_of_place.insert(at == std::string::npos ? text_of_place.size() : at + file.size(), " (on " + host + ")");
+  return Error(std::move(parts));
+}
 
 void agree(Communicator& processes, const std::function<void()>& work) {
   processes.set_failed_together(false);  // any earlier agreed error has been handled

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,7 +11,9 @@
 namespace ckpt {
 
 /// The processes of a run: collective calls for small values and agreements, messages for bulk data. Calls are
-/// collective unless stated otherwise, and one thread of each process makes all of them.
+/// collective unless stated otherwise, and one thread of each process makes all of them. A call that waits throws what
+/// `check_interrupt` does: at once if a process was lost or messages are waited for, else two seconds after a signal,
+/// as the others were probably told to end, too, and can agree on it.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -20,6 +23,27 @@ class Communicator {
   /// Processes on this one's node are numbered 0..local_size-1 by local_rank.
   virtual int local_rank() const = 0;
   virtual int local_size() const = 0;
+  /// Returns a process's host; nothing if all processes are on one.
+  virtual std::string host_of(int /*rank*/) const { return ""; }
+  /// Returns "process 1 (node7)", or "process 1" if all are on one host.
+  std::string name_of(int rank) const;
+
+  /// How long a process may be silent, unless set_patience was called.
+  static constexpr std::chrono::seconds default_patience{50};
+  /// If this process hears nothing of another one for this long, all its calls and `check_interrupt` throw peer. Not
+  /// collective.
+  virtual void set_patience(std::chrono::seconds /*patience*/) {}
+  /// An amount of work, in bytes.
+  struct Work {
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;
+  };
+  /// Asks `mine` for this process's part of `shared_work` from now on, in any thread; an empty function: there is none.
+  /// Not collective.
+  virtual void share_work(std::function<Work()> mine) = 0;
+  /// Returns the sum of all processes' parts on process 0, those of others as they were a second or two ago. Any
+  /// thread; not collective.
+  virtual Work shared_work() const = 0;
 
   /// Returns every process's bytes, by rank. Any sizes, even above 2^31 in total.
   virtual std::vector<std::string> all_gather(const std::string& mine) = 0;
@@ -85,7 +109,8 @@ std::string mpi_version();
 
 /// Returns the processes that mpirun or srun started. It starts MPI, and its destructor ends MPI; an exception that
 /// unwinds past it on one process only aborts the others instead of leaving them waiting. Throws peer if MPI finds one
-/// process although a launcher started several (whose protocol it does not speak).
+/// process although a launcher started several (whose protocol it does not speak), and usage if they do not run the
+/// same version of the program.
 std::unique_ptr<Communicator> mpi_world();
 
 /// Returns whether an MPI launcher started this process together with others. False if a parent process is a rank of

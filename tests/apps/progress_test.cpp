@@ -45,5 +45,19 @@ TEST_CASE("a bar fills with the bytes and keeps to the terminal's width") {
 
 TEST_CASE("a progress display starts and ends at once") {
   const Counters counters;
-  for (const auto style : {ProgressStyle::none, ProgressStyle::lines}) const Progress progress(counters, style);
+  const auto processes = single_process();
+  for (const auto style : {ProgressStyle::none, ProgressStyle::lines})
+    const Progress progress(counters, style, *processes);
+}
+
+TEST_CASE("a rate averages, and is none where nothing moves") {
+  const Rate::Clock::time_point begin;
+  Rate rate(begin);
+  CHECK(rate.update(0, begin + std::chrono::seconds(1)) == 0);
+  CHECK(rate.update(1000, begin + std::chrono::seconds(2)) == 1000);
+  const double later = rate.update(1000, begin + std::chrono::seconds(6));
+  CHECK(later > 0);
+  CHECK(later < 1000);
+  CHECK(rate.update(1000, begin + std::chrono::seconds(8)) == 0);
+  CHECK(rate.update(3000, begin + std::chrono::seconds(9)) == 2000);
 }

@@ -16,9 +16,10 @@ enum class ExchangeKind { automatic, direct, mpi, nccl };
 /// What a job may use on each process.
 struct Resources {
   std::uint64_t memory_bytes = 512ULL << 20;
-  std::uint64_t device_memory_bytes = 2ULL << 30;  ///< staging on the process's GPU
-  std::chrono::seconds stall_limit{120};           ///< how long GPUs may make no progress
-  unsigned threads = 0;                            ///< 0: the number of cores for this process
+  std::uint64_t device_memory_bytes = 2ULL << 30;                  ///< staging on the process's GPU
+  std::chrono::seconds stall_limit{120};                           ///< how long GPUs may make no progress
+  std::chrono::seconds patience = Communicator::default_patience;  ///< how long a process may be silent
+  unsigned threads = 0;                                            ///< 0: the number of cores for this process
   ExchangeKind exchange = ExchangeKind::automatic;
 };
 

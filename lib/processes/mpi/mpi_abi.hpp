@@ -28,7 +28,6 @@ struct OpenMpiAbi {
   static constexpr int any_source = -1;
   static constexpr int shared_type = 0;        ///< MPI_COMM_TYPE_SHARED
   static constexpr int error_in_status = 18;   ///< MPI_ERR_IN_STATUS
-  static constexpr int error_pending = 19;     ///< MPI_ERR_PENDING
   static constexpr std::uintptr_t ignore = 0;  ///< MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE
 
   Comm world = MpiSymbol("ompi_mpi_comm_world");
@@ -60,7 +59,6 @@ struct MpichAbi {
   static constexpr int any_source = -2;
   static constexpr int shared_type = 1;
   static constexpr int error_in_status = 17;
-  static constexpr int error_pending = 18;
   static constexpr std::uintptr_t ignore = 1;
 
   static constexpr Comm world{0x44000000};
@@ -84,6 +82,7 @@ struct MpiCalls : Abi {
   using typename Abi::Request;
   using typename Abi::Status;
 
+  static constexpr int undefined = -32766;  ///< MPI_UNDEFINED, of both families
   static constexpr int thread_single = 0;
   static constexpr int thread_funneled = 1;
   static constexpr int thread_serialized = 2;
@@ -118,13 +117,11 @@ struct MpiCalls : Abi {
   int (*iprobe)(int, int, Comm, int*, Status*) = MpiSymbol("MPI_Iprobe");
   int (*request_free)(Request*) = MpiSymbol("MPI_Request_free");
   int (*test)(Request*, int*, Status*) = MpiSymbol("MPI_Test");
-  int (*testall)(int, Request*, int*, Status*) = MpiSymbol("MPI_Testall");
-  int (*waitall)(int, Request*, Status*) = MpiSymbol("MPI_Waitall");
-  int (*bcast)(void*, int, Datatype, int, Comm) = MpiSymbol("MPI_Bcast");
-  int (*allgather)(const void*, int, Datatype, void*, int, Datatype, Comm) = MpiSymbol("MPI_Allgather");
-  int (*allgatherv)(const void*, int, Datatype, void*, const int*, const int*, Datatype,
-                    Comm) = MpiSymbol("MPI_Allgatherv");
+  int (*testsome)(int, Request*, int*, int*, Status*) = MpiSymbol("MPI_Testsome");
+  int (*ibcast)(void*, int, Datatype, int, Comm, Request*) = MpiSymbol("MPI_Ibcast");
   int (*iallgather)(const void*, int, Datatype, void*, int, Datatype, Comm, Request*) = MpiSymbol("MPI_Iallgather");
+  int (*iallgatherv)(const void*, int, Datatype, void*, const int*, const int*, Datatype, Comm,
+                     Request*) = MpiSymbol("MPI_Iallgatherv");
   int (*iallreduce)(const void*, void*, int, Datatype, Op, Comm, Request*) = MpiSymbol("MPI_Iallreduce");
   int (*ialltoall)(const void*, int, Datatype, void*, int, Datatype, Comm, Request*) = MpiSymbol("MPI_Ialltoall");
 };

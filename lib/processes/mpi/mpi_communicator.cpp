@@ -1,15 +1,21 @@
 #include "processes/mpi/mpi_communicator.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <numeric>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/backoff.hpp"
 #include "base/error.hpp"
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 
 namespace ckpt {
@@ -20,41 +26,77 @@ constexpr int small_tag = 0;  // of all_to_all; no message may match another kin
 constexpr int bulk_tag = 1;
 constexpr int alarm_tag = 2;
 
-/// Waits until `is_done()`. Processes wait for one another here: MPI would keep a processor busy, which this process's
-/// own threads, or the process that it waits for, may need.
+/// Messages of this size are posted together: Open MPI's TCP serves only one direction at a time within a message, and
+/// a piece that arrives shows that its sender is alive.
+constexpr std::uint64_t bulk_piece_bytes = 1ULL << 20;
+
+/// After a signal, processes that wait for one another have this long to agree on it: the others usually get it, too.
+constexpr std::chrono::seconds agreement_time(2);
+
+/// Waits until `is_done()`, or throws what `check_interrupt` does, in case of a signal after `grace`. Processes wait
+/// for one another here: MPI would keep a processor busy, which this process's own threads, or the process that is
+/// waited for, may need.
 template <class IsDone>
-void poll_until(const IsDone& is_done) {
+void poll_until(std::chrono::seconds grace, const IsDone& is_done) {
+  using Clock = std::chrono::steady_clock;
   constexpr int tries = 100;  // some tens of microseconds
+  std::optional<Clock::time_point> limit;
   Backoff pause;
-  for (int n = 0; !is_done(); ++n)
+  for (int n = 0; !is_done(); ++n) {
+    if (is_interrupted() && !limit) limit = Clock::now() + grace;
+    if (!limit || Clock::now() >= *limit) check_interrupt();
     if (n >= tries) std::this_thread::sleep_for(pause.next());
+  }
 }
 
 }  // namespace
 
-/// Requests in progress. MPI cannot cancel a half-received message, so that in a failing run the buffers must outlive
-/// it: the requests are then left to the end of the job.
+/// Messages in progress. MPI cannot cancel a half-received one, so that in a failing run the buffers must outlive it:
+/// the requests are then left to the end of the job.
 template <class Abi>
-class MpiPending final : public Communicator::Pending {
+class MpiCommunicator<Abi>::Requests final : public Communicator::Pending {
  public:
-  using Request = typename MpiCalls<Abi>::Request;
+  explicit Requests(MpiCommunicator& processes) : processes_(processes) {}
 
-  void add(Request request) { requests_.push_back(request); }
+  typename Mpi::Request* add(int peer) {
+    peers_.push_back(peer);
+    return &requests_.emplace_back();
+  }
 
   bool is_done() override {
-    int done = 0;
-    mpi_.check(mpi_.testall(static_cast<int>(requests_.size()), requests_.data(), &done, mpi_.no_status()),
-               "MPI_Testall");
-    return done != 0;
+    if (left_ == 0) return true;
+    int count = 0;
+    {
+      const std::lock_guard turn(turn_at_mpi());
+      done_.resize(requests_.size());
+      statuses_.resize(requests_.size());
+      const int result =
+          mpi_.testsome(static_cast<int>(requests_.size()), requests_.data(), &count, done_.data(), statuses_.data());
+      if (result == Abi::error_in_status)
+        for (std::size_t i = 0; i < static_cast<std::size_t>(std::max(count, 0)); ++i)
+          mpi_.check(statuses_[i].error, "MPI_Testsome");
+      mpi_.check(result, "MPI_Testsome");
+    }
+    for (int i = 0; i < count; ++i)
+      processes_.heartbeat_->hear(peers_[static_cast<std::size_t>(done_[static_cast<std::size_t>(i)])]);
+    left_ -= static_cast<std::size_t>(count);
+    return left_ == 0;
   }
 
-  void wait() override {
-    mpi_.check(mpi_.waitall(static_cast<int>(requests_.size()), requests_.data(), mpi_.no_status()), "MPI_Waitall");
+  void wait() override { wait_within(std::chrono::seconds(0)); }
+  void wait_within(std::chrono::seconds grace) {
+    poll_until(grace, [this] { return is_done(); });
   }
+  void begin() { left_ = requests_.size(); }
 
  private:
-  const MpiCalls<Abi>& mpi_ = MpiCalls<Abi>::instance();
-  std::vector<Request> requests_;
+  MpiCommunicator& processes_;
+  const Mpi& mpi_ = Mpi::instance();
+  std::vector<typename Mpi::Request> requests_;
+  std::vector<int> peers_;
+  std::vector<int> done_;
+  std::vector<typename Mpi::Status> statuses_;
+  std::size_t left_ = 0;
 };
 
 /// Starts MPI unless it is running; returns whether this call started it.
@@ -65,39 +107,31 @@ bool MpiCommunicator<Abi>::start_mpi() {
   if (running != 0) return false;
   int given = mpi_.thread_single;
   mpi_.check(mpi_.init_thread(nullptr, nullptr, mpi_.thread_serialized, &given), "MPI_Init_thread");
-  if (given < mpi_.thread_funneled) {
+  if (given < mpi_.thread_serialized) {
     mpi_.finalize();
-    throw Error(Kind::io, "MPI_Init_thread", {"this MPI allows no threads", "MPI_THREAD_FUNNELED at least", ""});
+    throw Error(Kind::io, "MPI_Init_thread", {"this MPI allows no threads", "MPI_THREAD_SERIALIZED at least", ""});
   }
   return true;
 }
 
-/// Starts a collective call and waits for it. `call(request)` returns MPI's status.
 template <class Abi>
 template <class Call>
-void MpiCommunicator<Abi>::collectively(const char* name, const Call& call) {
-  typename Mpi::Request request{};
-  mpi_.check(call(&request), name);
-  poll_until([&] {
-    int done = 0;
-    mpi_.check(mpi_.test(&request, &done, mpi_.no_status()), name);
-    return done != 0;
-  });
+void MpiCommunicator<Abi>::call(const char* name, const Call& work) const {
+  const std::lock_guard turn(turn_at_mpi());
+  mpi_.check(work(), name);
 }
 
+/// Starts a collective call and waits for it. `begin(request)` returns MPI's status.
 template <class Abi>
-void MpiCommunicator<Abi>::check_all(std::vector<typename Mpi::Request>& requests) {
-  std::vector<typename Mpi::Status> statuses(requests.size());
-  int status = 0;
-  poll_until([&] {
+template <class Call>
+void MpiCommunicator<Abi>::collectively(const char* name, const Call& begin) {
+  typename Mpi::Request request{};
+  call(name, [&] { return begin(&request); });
+  poll_until(agreement_time, [&] {
     int done = 0;
-    status = mpi_.testall(static_cast<int>(requests.size()), requests.data(), &done, statuses.data());
-    return status != 0 || done != 0;
+    call(name, [&] { return mpi_.test(&request, &done, mpi_.no_status()); });
+    return done != 0;
   });
-  if (status == Abi::error_in_status)
-    for (const auto& each : statuses)
-      if (each.error != Abi::error_pending) mpi_.check(each.error, "MPI_Testall");
-  mpi_.check(status, "MPI_Testall");
 }
 
 template <class Abi>
@@ -107,7 +141,10 @@ MpiCommunicator<Abi>::MpiCommunicator(std::uint64_t largest_message)
       exceptions_at_start_(std::uncaught_exceptions()) {
   try {
     connect();
+    heartbeat_.emplace(*this, handle());
+    introduce();
   } catch (...) {
+    if (heartbeat_) heartbeat_->stop();
     if (started_mpi_) mpi_.abort(mpi_.world, 1);  // no destructor will run, and the others may have connected
     throw;
   }
@@ -115,6 +152,7 @@ MpiCommunicator<Abi>::MpiCommunicator(std::uint64_t largest_message)
 
 template <class Abi>
 void MpiCommunicator<Abi>::connect() {
+  const std::lock_guard turn(turn_at_mpi());
   mpi_.check(mpi_.comm_set_errhandler(mpi_.world, mpi_.errors_return), "MPI_Comm_set_errhandler");
   mpi_.check(mpi_.comm_set_errhandler(mpi_.self, mpi_.errors_return), "MPI_Comm_set_errhandler");
   typename Mpi::Comm comm{};
@@ -130,22 +168,52 @@ void MpiCommunicator<Abi>::connect() {
   mpi_.check(mpi_.comm_size(node, &local_size_), "MPI_Comm_size");
 }
 
+/// Learns the others' hosts.
+template <class Abi>
+void MpiCommunicator<Abi>::introduce() {
+  std::array<char, 256> host{};
+  static_cast<void>(::gethostname(host.data(), host.size() - 1));
+  std::vector<std::string> hosts = all_gather(host.data());
+  const std::lock_guard turn(turn_at_mpi());  // the heartbeat may ask for names
+  hosts_ = std::move(hosts);
+  if (std::ranges::count(hosts_, hosts_.front()) == size_) hosts_.clear();
+}
+
 template <class Abi>
 MpiCommunicator<Abi>::~MpiCommunicator() {
   const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
   if (interrupted_ || (unwinding && !failed_together())) abandon(1);
+  if (heartbeat_->leave()) abandon(1);
+  heartbeat_.reset();
   comm_.reset();
   if (started_mpi_ && mpi_.finalize() != 0) log::warn("MPI_Finalize failed");
 }
 
+/// MPI_Abort may wait for what was lost: this process ends in any case.
 template <class Abi>
 void MpiCommunicator<Abi>::abandon(int status) noexcept {
-  if (size_ > 1) mpi_.abort(mpi_.world, status);
+  if (size_ == 1) return;
+  if (heartbeat_) heartbeat_->stop();
+  try {
+    std::thread([status] {
+      std::this_thread::sleep_for(std::chrono::seconds(5));
+      std::_Exit(status);
+    }).detach();
+  } catch (const std::system_error&) {  // no thread is to be had: MPI_Abort alone must do
+  }
+  if (is_interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the others say so, too
+  const std::unique_lock turn(turn_at_mpi(), std::chrono::seconds(1));
+  mpi_.abort(mpi_.world, status);
 }
 
 template <class Abi>
-int MpiCommunicator<Abi>::piece(std::uint64_t left) const noexcept {
-  return static_cast<int>(std::min(left, largest_message_));
+template <class Start>
+void MpiCommunicator<Abi>::in_pieces(std::span<std::byte> bytes, std::uint64_t most, const Start& start) const {
+  for (most = std::min(most, largest_message_); !bytes.empty();) {
+    const auto piece = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), most)));
+    start(piece.data(), static_cast<int>(piece.size()));
+    bytes = bytes.subspan(piece.size());
+  }
 }
 
 template <class Abi>
@@ -160,15 +228,21 @@ std::uint64_t MpiCommunicator<Abi>::reduce(std::uint64_t value, typename Mpi::Op
 
 template <class Abi>
 void MpiCommunicator<Abi>::broadcast_into(std::string& bytes, int root) {
-  for (std::uint64_t done = 0; done < bytes.size(); done += largest_message_)
-    mpi_.check(mpi_.bcast(bytes.data() + done, piece(bytes.size() - done), mpi_.byte, root, handle()), "MPI_Bcast");
+  in_pieces(std::as_writable_bytes(std::span(bytes)), largest_message_, [&](std::byte* at, int count) {
+    collectively("MPI_Ibcast", [&](typename Mpi::Request* request) {
+      return mpi_.ibcast(at, count, mpi_.byte, root, handle(), request);
+    });
+    heartbeat_->hear(root);
+  });
 }
 
 template <class Abi>
 std::string MpiCommunicator<Abi>::broadcast(const std::string& bytes, int root) {
   const Collective guard(*this);
   std::uint64_t length = bytes.size();
-  mpi_.check(mpi_.bcast(&length, 1, mpi_.uint64, root, handle()), "MPI_Bcast");
+  collectively("MPI_Ibcast", [&](typename Mpi::Request* request) {
+    return mpi_.ibcast(&length, 1, mpi_.uint64, root, handle(), request);
+  });
   std::string result = rank_ == root ? bytes : std::string(length, '\0');
   broadcast_into(result, root);
   return result;
@@ -188,7 +262,7 @@ std::vector<std::string> MpiCommunicator<Abi>::all_gather(const std::string& min
     gather_small(mine, sizes, all);
     return all;
   }
-  for (int root = 0; root < size_; ++root) {  // MPI_Allgatherv's displacements are int, and count all ranks together
+  for (int root = 0; root < size_; ++root) {  // in pieces
     auto& bytes = all[static_cast<std::size_t>(root)];
     bytes = root == rank_ ? mine : std::string(sizes[static_cast<std::size_t>(root)], '\0');
     broadcast_into(bytes, root);
@@ -203,9 +277,10 @@ void MpiCommunicator<Abi>::gather_small(const std::string& mine, const std::vect
   std::vector<int> starts(sizes.size());
   std::exclusive_scan(counts.begin(), counts.end(), starts.begin(), 0);
   std::string joined(static_cast<std::size_t>(starts.back() + counts.back()), '\0');
-  mpi_.check(mpi_.allgatherv(mine.data(), static_cast<int>(mine.size()), mpi_.byte, joined.data(), counts.data(),
-                             starts.data(), mpi_.byte, handle()),
-             "MPI_Allgatherv");
+  collectively("MPI_Iallgatherv", [&](typename Mpi::Request* request) {
+    return mpi_.iallgatherv(mine.data(), static_cast<int>(mine.size()), mpi_.byte, joined.data(), counts.data(),
+                            starts.data(), mpi_.byte, handle(), request);
+  });
   for (std::size_t i = 0; i < all.size(); ++i)
     all[i].assign(joined, static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(counts[i]));
 }
@@ -231,48 +306,42 @@ std::vector<std::string> MpiCommunicator<Abi>::all_to_all(std::vector<std::strin
     if (p != self) from_peer[p].resize(coming[p]);
   from_peer[self] = std::move(to_peer[self]);
 
-  // Pieces of one message keep their order: MPI matches messages between two processes under one tag in order.
-  std::vector<typename Mpi::Request> requests;
-  const auto post = [&](std::string& bytes, auto&& start) {
-    for (std::uint64_t done = 0; done < bytes.size(); done += largest_message_)
-      start(bytes.data() + done, piece(bytes.size() - done), &requests.emplace_back());
-  };
+  std::vector<Message> receives;
+  std::vector<Message> sends;
+  const auto bytes_of = [](std::string& text) { return std::as_writable_bytes(std::span(text)); };
   for (std::size_t step = 1; step < peers; ++step) {
     const auto source = (self + peers - step) % peers;
-    post(from_peer[source], [&](char* at, int count, typename Mpi::Request* request) {
-      mpi_.check(mpi_.irecv(at, count, mpi_.byte, static_cast<int>(source), small_tag, handle(), request), "MPI_Irecv");
-    });
-  }
-  for (std::size_t step = 1; step < peers; ++step) {
     const auto target = (self + step) % peers;
-    post(to_peer[target], [&](char* at, int count, typename Mpi::Request* request) {
-      mpi_.check(mpi_.isend(at, count, mpi_.byte, static_cast<int>(target), small_tag, handle(), request), "MPI_Isend");
-    });
+    receives.push_back({static_cast<int>(source), bytes_of(from_peer[source])});
+    sends.push_back({static_cast<int>(target), bytes_of(to_peer[target])});
   }
-  check_all(requests);
+  post(small_tag, sends, receives)->wait_within(agreement_time);
   return from_peer;
+}
+
+/// Pieces of one message keep their order: MPI matches messages between two processes under one tag in order.
+template <class Abi>
+std::unique_ptr<typename MpiCommunicator<Abi>::Requests> MpiCommunicator<Abi>::post(
+    int tag, const std::vector<Message>& sends, const std::vector<Message>& receives) {
+  auto requests = std::make_unique<Requests>(*this);
+  for (const Message& message : receives)
+    in_pieces(message.bytes, bulk_piece_bytes, [&](std::byte* at, int count) {
+      call("MPI_Irecv",
+           [&] { return mpi_.irecv(at, count, mpi_.byte, message.peer, tag, handle(), requests->add(message.peer)); });
+    });
+  for (const Message& message : sends)
+    in_pieces(message.bytes, bulk_piece_bytes, [&](std::byte* at, int count) {
+      call("MPI_Isend",
+           [&] { return mpi_.isend(at, count, mpi_.byte, message.peer, tag, handle(), requests->add(message.peer)); });
+    });
+  requests->begin();
+  return requests;
 }
 
 template <class Abi>
 std::unique_ptr<Communicator::Pending> MpiCommunicator<Abi>::start(const std::vector<Message>& sends,
                                                                    const std::vector<Message>& receives) {
-  auto pending = std::make_unique<MpiPending<Abi>>();
-  const auto post = [&](const Message& message, auto&& begin) {
-    for (std::uint64_t done = 0; done < message.bytes.size(); done += largest_message_) {
-      typename Mpi::Request request{};
-      begin(message.bytes.data() + done, piece(message.bytes.size() - done), message.peer, &request);
-      pending->add(request);
-    }
-  };
-  for (const Message& message : receives)
-    post(message, [&](std::byte* at, int count, int peer, typename Mpi::Request* request) {
-      mpi_.check(mpi_.irecv(at, count, mpi_.byte, peer, bulk_tag, handle(), request), "MPI_Irecv");
-    });
-  for (const Message& message : sends)
-    post(message, [&](std::byte* at, int count, int peer, typename Mpi::Request* request) {
-      mpi_.check(mpi_.isend(at, count, mpi_.byte, peer, bulk_tag, handle(), request), "MPI_Isend");
-    });
-  return pending;
+  return post(bulk_tag, sends, receives);
 }
 
 template <class Abi>
@@ -281,8 +350,8 @@ void MpiCommunicator<Abi>::raise_alarm() {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
     typename Mpi::Request request{};  // an empty message waits for nobody
-    mpi_.check(mpi_.isend(nullptr, 0, mpi_.byte, peer, alarm_tag, handle(), &request), "MPI_Isend");
-    mpi_.check(mpi_.request_free(&request), "MPI_Request_free");
+    call("MPI_Isend", [&] { return mpi_.isend(nullptr, 0, mpi_.byte, peer, alarm_tag, handle(), &request); });
+    call("MPI_Request_free", [&] { return mpi_.request_free(&request); });
   }
 }
 
@@ -290,14 +359,20 @@ template <class Abi>
 bool MpiCommunicator<Abi>::is_alarmed() {
   int is_there = 0;
   typename Mpi::Status status{};
-  mpi_.check(mpi_.iprobe(Abi::any_source, alarm_tag, handle(), &is_there, &status), "MPI_Iprobe");
+  call("MPI_Iprobe", [&] { return mpi_.iprobe(Abi::any_source, alarm_tag, handle(), &is_there, &status); });
   if (is_there != 0) receive_alarm(status.source);
   return is_alarmed_;
 }
 
 template <class Abi>
 void MpiCommunicator<Abi>::receive_alarm(int peer) {
-  mpi_.check(mpi_.recv(nullptr, 0, mpi_.byte, peer, alarm_tag, handle(), mpi_.no_status()), "MPI_Recv");
+  typename Mpi::Request request{};
+  call("MPI_Irecv", [&] { return mpi_.irecv(nullptr, 0, mpi_.byte, peer, alarm_tag, handle(), &request); });
+  poll_until(agreement_time, [&] {
+    int done = 0;
+    call("MPI_Test", [&] { return mpi_.test(&request, &done, mpi_.no_status()); });
+    return done != 0;
+  });
   ++alarms_received_[static_cast<std::size_t>(peer)];
   is_alarmed_ = true;
 }
@@ -306,7 +381,9 @@ template <class Abi>
 void MpiCommunicator<Abi>::clear_alarms() {
   const Collective guard(*this);
   std::vector<std::uint64_t> raised(static_cast<std::size_t>(size_));
-  mpi_.check(mpi_.allgather(&alarms_raised_, 1, mpi_.uint64, raised.data(), 1, mpi_.uint64, handle()), "MPI_Allgather");
+  collectively("MPI_Iallgather", [&](typename Mpi::Request* request) {
+    return mpi_.iallgather(&alarms_raised_, 1, mpi_.uint64, raised.data(), 1, mpi_.uint64, handle(), request);
+  });
   for (int peer = 0; peer < size_; ++peer)
     while (peer != rank_ && alarms_received_[static_cast<std::size_t>(peer)] < raised[static_cast<std::size_t>(peer)])
       receive_alarm(peer);
@@ -321,6 +398,20 @@ std::unique_ptr<Communicator> mpi_communicator(std::uint64_t largest_message) {
   return std::make_unique<MpiCommunicator<MpichAbi>>(largest_message);
 }
 
+namespace {
+
+void check_versions(Communicator& processes) {
+  const std::vector<std::string> versions = processes.all_gather(CKPT_VERSION);
+  const auto other = std::ranges::find_if(versions, [&](const std::string& each) { return each != versions.front(); });
+  if (other == versions.end()) return;
+  processes.set_failed_together(true);
+  throw Error(Kind::usage, processes.name_of(static_cast<int>(other - versions.begin())),
+              {"version " + *other, versions.front() + ", as " + processes.name_of(0) + " has",
+               "install the same version on all hosts"});
+}
+
+}  // namespace
+
 std::unique_ptr<Communicator> mpi_world() {
   auto processes = mpi_communicator(largest_message_bytes);
   if (processes->size() == 1 && launched_in_parallel())
@@ -331,6 +422,7 @@ std::unique_ptr<Communicator> mpi_world() {
          "start it with the launcher of this MPI: its mpirun, or srun --mpi=pmix, or choose the launcher's MPI: "
          "CKPT_MPI=mpich, openmpi or /path/to/libmpi.so",
          {Advice::What::go_alone, "one process alone was meant"}});
+  check_versions(*processes);
   return processes;
 }
 

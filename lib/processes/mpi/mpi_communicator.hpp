@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/handle.hpp"
 #include "processes/communicator.hpp"
+#include "processes/mpi/heartbeat.hpp"
 #include "processes/mpi/mpi_abi.hpp"
 
 namespace ckpt {
@@ -19,8 +21,8 @@ struct MpiCommTraits {
   static void release(type comm) noexcept { MpiCalls<Abi>::instance().comm_free(&comm); }
 };
 
-/// MPI counts in int: larger messages are sent in pieces of this size.
-inline constexpr std::uint64_t largest_message_bytes = 1ULL << 30;
+/// Larger values go in pieces of this size, so that a process that receives by a slow network is heard of in between.
+inline constexpr std::uint64_t largest_message_bytes = 16ULL << 20;
 
 /// MPI_COMM_WORLD under a communicator of its own. If MPI is not running, the constructor starts it, and the destructor
 /// ends it: that object must outlive all others.
@@ -38,6 +40,10 @@ class MpiCommunicator final : public Communicator {
   int size() const override { return size_; }
   int local_rank() const override { return local_rank_; }
   int local_size() const override { return local_size_; }
+  std::string host_of(int rank) const override { return hosts_.empty() ? "" : hosts_[static_cast<std::size_t>(rank)]; }
+  void set_patience(std::chrono::seconds patience) override { heartbeat_->set_patience(patience); }
+  void share_work(std::function<Work()> mine) override { heartbeat_->share(std::move(mine)); }
+  Work shared_work() const override { return heartbeat_->shared(); }
   std::vector<std::string> all_gather(const std::string& mine) override;
   std::string broadcast(const std::string& bytes, int root) override;
   std::uint64_t sum(std::uint64_t value) override { return reduce(value, mpi_.sum); }
@@ -63,7 +69,9 @@ class MpiCommunicator final : public Communicator {
     Collective(const Collective&) = delete;
     Collective& operator=(const Collective&) = delete;
     ~Collective() {
-      if (std::uncaught_exceptions() > exceptions_) processes_.interrupted_ = true;
+      if (std::uncaught_exceptions() == exceptions_) return;
+      processes_.interrupted_ = true;
+      if (processes_.heartbeat_) processes_.heartbeat_->stop();  // MPI may still write to what the call has left
     }
 
    private:
@@ -71,16 +79,22 @@ class MpiCommunicator final : public Communicator {
     int exceptions_ = std::uncaught_exceptions();
   };
 
+  class Requests;
+
   typename Mpi::Comm handle() const noexcept { return comm_.get(); }
   bool start_mpi();
   void connect();
+  void introduce();
   template <class Call>
-  void collectively(const char* name, const Call& call);
-  void check_all(std::vector<typename Mpi::Request>& requests);
+  void call(const char* name, const Call& work) const;
+  template <class Call>
+  void collectively(const char* name, const Call& begin);
   std::uint64_t reduce(std::uint64_t value, typename Mpi::Op operation);
   void broadcast_into(std::string& bytes, int root);
   void gather_small(const std::string& mine, const std::vector<std::uint64_t>& sizes, std::vector<std::string>& all);
-  int piece(std::uint64_t left) const noexcept;
+  template <class Start>
+  void in_pieces(std::span<std::byte> bytes, std::uint64_t most, const Start& start) const;
+  std::unique_ptr<Requests> post(int tag, const std::vector<Message>& sends, const std::vector<Message>& receives);
   void receive_alarm(int peer);
 
   const Mpi& mpi_ = Mpi::instance();
@@ -93,6 +107,8 @@ class MpiCommunicator final : public Communicator {
   int local_rank_ = 0;
   int local_size_ = 1;
   Owner comm_;
+  std::vector<std::string> hosts_;  ///< by rank; none if all are on one
+  std::optional<Heartbeat<Abi>> heartbeat_;
   std::uint64_t alarms_raised_ = 0;             ///< by this process, in total
   std::vector<std::uint64_t> alarms_received_;  ///< from each process, in total
   bool is_alarmed_ = false;

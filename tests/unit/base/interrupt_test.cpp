@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "base/error.hpp"
 #include "catch.hpp"
@@ -37,16 +39,33 @@ bool is_taken_down(Kind kind) {
 
 }  // namespace
 
-TEST_CASE("a signal is thrown where it is asked for, and the second one ends the program") {
+TEST_CASE("a signal is thrown where it is asked for, and one that comes a second later ends the program") {
   const int status = end_of([] {
     watch_interrupts();
     check_interrupt();
     std::raise(SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1010));
     if (is_taken_down(Kind::interrupted)) std::raise(SIGTERM);
     return false;
   });
   REQUIRE(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGTERM);
+}
+
+TEST_CASE("signals that come at once count as one, as Slurm sends them at a time limit") {
+  CHECK(end_of([] {
+          watch_interrupts();
+          for (const int number : {SIGTERM, SIGCONT, SIGTERM, SIGINT}) std::raise(number);
+          return is_taken_down(Kind::terminated);
+        }) == 0);
+}
+
+TEST_CASE("work that has lost what it depends on ends with the first reason") {
+  CHECK(end_of([] {
+          end_work(Error(Kind::peer, "process 1 (h2)"));
+          end_work(Error(Kind::io, "later"));
+          return is_taken_down(Kind::peer) && is_taken_down(Kind::peer);
+        }) == 0);
 }
 
 TEST_CASE("SIGTERM is told from SIGINT") {
@@ -64,5 +83,15 @@ TEST_CASE("a signal that is ignored stays so") {
           std::raise(SIGINT);
           check_interrupt();
           return true;
+        }) == 0);
+}
+
+TEST_CASE("after the last check a signal stops nothing") {
+  CHECK(end_of([] {
+          watch_interrupts();
+          check_interrupt_at_last();
+          std::raise(SIGTERM);
+          check_interrupt();
+          return !is_interrupted();
         }) == 0);
 }

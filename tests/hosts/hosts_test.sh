@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# hosts_test.sh BIN: the programs in BIN on three hosts, which are namespaces of this machine: what they write, and what they say when
+# a host is lost. Exit status: 0 all as expected, 77 skipped (no namespaces here), 1 otherwise.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+sample=$(cd "$here/../../scripts" && pwd)/make_sample
+# shellcheck source=tests/hosts/network.sh
+source "$here/network.sh"
+
+[[ $# == 1 && -x $1/ckpt-reshard ]] || { echo "usage: hosts_test.sh BIN, where BIN/ckpt-reshard is" >&2; exit 2; }
+bin=$(cd "$1" && pwd)
+missing=$(hosts_missing)
+if [[ -n $missing ]]; then
+  echo "skipped: $missing"
+  exit 77
+fi
+
+work=$(mktemp -d)
+trap 'hosts_stop; rm -rf "$work"' EXIT
+hosts_start "$work" h1 h2 h3
+export PATH=$bin:$PATH CKPT_MEMORY=64MiB CKPT_THREADS=1
+cd "$work"
+
+failures=0
+# expect NAME STATUS TEXT COMMAND...: COMMAND's status (any: not 0), and a text that it has to print.
+expect() {
+  local name=$1 wanted=$2 text=$3 status=0 begin=$SECONDS
+  shift 3
+  "$@" >said.log 2>&1 || status=$?
+  if [[ ($status == "$wanted" || ($wanted == any && $status != 0)) && $(cat said.log) == *"$text"* ]]; then
+    echo "ok: $name ($((SECONDS - begin)) s)"
+  else
+    echo "FAILED: $name: status $status, expected $wanted and the text '$text'; this was said:"
+    cat said.log
+    failures=$((failures + 1))
+  fi
+}
+on() {  # on HOSTS COMMAND...: as one job, a process on each host; login's own time limit is the last resort
+  local hosts=$1
+  shift
+  hosts_run login timeout --kill-after=1 40 mpirun -H "$hosts" "$@"
+}
+
+"$sample" -o job --mesh dp=2,tp=2 --bytes 24MB >sample.log
+"$sample" -o b6 --mesh dp=3,tp=2 --bytes 24MB --layout-only >>sample.log
+for rank in 0 1; do cp "job/rank_$rank.h5" local.h1/ && cp "job/rank_$((rank + 2)).h5" local.h2/; done
+
+from_local=(ckpt-reshard --from job.json --to b6.json local)
+expect "reshard from disks of two hosts" 0 "wrote b6" on h1:1,h2:1 "${from_local[@]}" -o b6
+expect "what it wrote" 0 "" "$sample" -o b6 --mesh dp=3,tp=2 --bytes 24MB --check
+expect "merge on three hosts, one of which has no data" 0 "" on h1:1,h2:1,h3:1 ckpt-merge --layout job.json local -o merged.h5
+expect "split on three hosts" 0 "" on h1:1,h2:1,h3:1 ckpt-split --to b6.json merged.h5 -o b6_split
+expect "what both wrote" 0 "" diff -r b6 b6_split
+expect "verify on two hosts" 0 "" on h1:1,h2:1 ckpt-verify b6 --layout job.json local
+mv local.h2/rank_3.h5 local.h2/aside && mkdir local.h2/rank_3.h5
+expect "an error names its host" any "(on h2)" on h1:1,h2:1 "${from_local[@]}" -o b6_none
+rmdir local.h2/rank_3.h5 && mv local.h2/aside local.h2/rank_3.h5
+
+for host in h1 h2; do mkdir "local.$host/run" && cp -r "local.$host/"rank_*.h5 "local.$host/run/"; done
+echo global_step100 >local.h1/run/latest && echo global_step200 >local.h2/run/latest
+expect "two hosts that mean two steps" any "it means step global_step100 for process 0 (h1) and global_step200 for process 1 (h2)" \
+  on h1:1,h2:1 ckpt-reshard --from job.json --to b6.json local/run -o b6_none
+rm -r local.h1/run local.h2/run
+
+# Faults come while the data is on its way through slow links.
+hosts_rate h2 20mbit
+fault() {  # fault OUTPUT COMMAND...: the COMMAND happens once the job writes OUTPUT
+  local output=$1 job status=0
+  shift
+  on h1:1,h2:1 env CKPT_STALL_TIMEOUT=3s "${from_local[@]}" -o "$output" &
+  job=$!
+  until_true test -e "$output.partial" && sleep 1.5 && "$@"
+  wait "$job" || status=$?
+  until_true none_runs h1 && until_true none_runs h2 || return 99
+  return "$status"
+}
+none_runs() { ! nsenter -t "${host_pid[$1]}" -a pgrep -x -r R,S,D,T ckpt-reshard; }
+expect "a process that is stopped" any "error: process 1 (h2): nothing has come from it for 3 s" fault stopped hosts_signal h2 STOP ckpt-reshard
+expect "a link that goes down" any "error: process 1 (h2): nothing has come from it for 3 s" fault unplugged hosts_link h2 down
+hosts_link h2 up
+expect "a link that is back in time" 0 "wrote blinked" fault blinked bash -c "$(declare -p host_pid); $(declare -f hosts_link); hosts_link h2 down; sleep 1; hosts_link h2 up"
+expect "a process that is killed" any "" fault killed hosts_signal h2 KILL ckpt-reshard
+time_is_up() {  # as Slurm says it
+  local signal host
+  for signal in TERM CONT TERM; do
+    for host in h1 h2; do hosts_signal "$host" "$signal" ckpt-reshard; done
+  done
+}
+expect "a job whose time is up" any "error: ended by SIGTERM" fault told time_is_up
+for output in stopped unplugged killed told; do
+  expect "it goes on after this ($output)" 0 "wrote $output" on h1:1,h3:1,h2:1 ckpt-reshard --from job.json --to b6.json --resume job -o "$output"
+  expect "to the same end" 0 "" diff -r b6 "$output"
+done
+((failures == 0))
