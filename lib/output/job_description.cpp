@@ -28,7 +28,8 @@ Json files_of(const Checkpoint& source, const std::string& before) {
 }  // namespace
 
 std::string describe_job(const std::vector<const Checkpoint*>& sources, const Planner& planner, bool is_single_file,
-                         bool is_verified, const std::vector<ManifestTable>& tables, const std::string& map) {
+                         bool is_verified, const std::vector<ManifestTable>& tables, const std::string& map,
+                         const std::string& averaged) {
   Json description;
   description["ckpt_journal"] = 1;
   description["version"] = CKPT_VERSION;
@@ -45,6 +46,7 @@ std::string describe_job(const std::vector<const Checkpoint*>& sources, const Pl
   for (const ManifestTable& table : tables)
     if (table.kept) kept[table.name] = {table.kept->where, table.kept->as};
   if (!map.empty()) description["names"] = Json::parse(map);
+  if (!averaged.empty()) description["averaged"] = Json::parse(averaged);
   auto& layers = description["layers"] = Json::array();
   auto& files = description["files"] = Json::object();
   for (const Checkpoint* each : sources) {
@@ -76,6 +78,7 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
                                           {"parameters", "other parameters"},
                                           {"dtypes", "other dtypes"},
                                           {"names", "another map of names"},
+                                          {"averaged", "other checkpoints to average, or other weights"},
                                           {"layers", "other deltas"},
                                           {"kept", "other rows to keep (--keep)"},
                                           {"text", "another way of making text (--digits, layouts, datasets)"},
