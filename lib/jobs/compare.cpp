@@ -287,6 +287,7 @@ void average_a(const CompareJob& job, ComparedSide& a, const Placement& b, Selec
 CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& processes, Counters& counters) {
   SourceStore& store = stores.reading();
   CompareJob job = asked;
+  drop_own_average(job.average);
   const ExpectedTensors expected(job.expectation, store, processes);
   ComparedSide a{Checkpoint::open(with_threads(job.a, job.resources, processes), store, processes), {}};
   ComparedSide b{Checkpoint::open(with_threads(job.b, job.resources, processes), store, processes), {}};

@@ -504,6 +504,7 @@ Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, C
     if (text.is_all()) return write_text(job, text, output, stores, processes, counters);
     text.look(stores);
     ReshardJob rest = text.rest_of_job();
+    drop_own_average(rest.average);
     std::optional<Checkpoint> first;
     if (!rest.average.empty()) {
       first = Checkpoint::open(with_threads(rest.source, rest.resources, processes), stores.reading(), processes);

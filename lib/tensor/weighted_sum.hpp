@@ -28,13 +28,15 @@ class WeightedSum {
   std::uint64_t run(std::span<const std::byte* const> sources, std::byte* target, std::uint64_t count) const;
 
  private:
-  double exact(std::span<const std::byte* const> sources, std::uint64_t at) const;
+  class Terms;
 
   std::vector<double> weights_;
   std::vector<NumberFormat> from_;
-  std::vector<Cast> widenings_;
+  std::vector<Cast> widenings_;  // to f32, of f64 to f64
   NumberFormat to_;
-  Cast rounding_;
+  Cast rounding_;  // from f64
+  Cast rounding_of_f32_;
+  bool has_f64_;
 };
 
 }  // namespace ckpt

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "checkpoint/checkpoint.hpp"
 
@@ -13,5 +14,10 @@ struct WeightedPlace {
   std::string layout = {};       ///< the file of its layout; empty: none is named
   CheckpointPlace place = {};
 };
+
+/// Leaves nothing to average where one checkpoint with the weight 1 is its own average.
+inline void drop_own_average(std::vector<WeightedPlace>& places) {
+  if (places.size() == 1 && places.front().weight == 1) places.clear();
+}
 
 }  // namespace ckpt
