@@ -118,6 +118,7 @@ class AveragedFiles::File final : public PartOfFile {
       regions.emplace_back(parameter, region);
       held += numel(region.box.shape());
     });
+    if (regions.empty()) return std::ranges::fill(out, std::byte{0});  // padding
     thread_local std::vector<std::byte> memory;
     std::uint64_t bytes = here.size() * array.stored.size;
     for (const DType& dtype : array.of_others) bytes += here.size() * dtype.size;

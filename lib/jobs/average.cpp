@@ -41,10 +41,19 @@ Error of_parameter(Kind kind, const std::string& name, Error::Text text) {
   return Error(kind, "parameter '" + name + "'", std::move(text)).of_parameter(name);
 }
 
+/// Patterns for the optimizer's state: what frameworks call it, and names that have those of parameters in them.
 std::vector<Pattern> patterns_of_states(const Checkpoint& checkpoint, const Placement& placement) {
   std::vector<Pattern> patterns;
-  for (const std::string& text : state_patterns(placement)) patterns.emplace_back(text);
+  const auto is_known = [&](const std::string& name) {
+    return std::ranges::any_of(patterns, [&](const Pattern& pattern) { return pattern.matches(name); });
+  };
   if (!checkpoint.masters().empty()) patterns.emplace_back("*/*");  // DeepSpeed's directories: all but the model
+  for (const char* const text : {"optimizer[./_]*", "optim[./]*", "opt_state[./]*", "*exp_avg*"})
+    if (const Pattern pattern{std::string(text)};
+        std::ranges::any_of(placement.tensors(), [&](const Tensor& each) { return pattern.matches(each.name); }))
+      patterns.push_back(pattern);
+  for (const std::string& text : state_patterns(placement))
+    if (!is_known(text)) patterns.emplace_back(text);
   return patterns;
 }
 

@@ -501,6 +501,12 @@ Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, C
   TextTables text(job, processes, counters);
   JobOutput output(job, processes);
   return output.made_by([&] {
+    agree(processes, [&] {
+      if (!job.average.empty() && !text.layout().tables.empty())
+        throw Error(
+            Kind::usage, "--average",
+            {"its sources have tables by key", "tensors that cards hold", "leave the tables out of the layout"});
+    });
     if (text.is_all()) return write_text(job, text, output, stores, processes, counters);
     text.look(stores);
     ReshardJob rest = text.rest_of_job();
