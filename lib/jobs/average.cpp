@@ -79,7 +79,7 @@ class Finder {
              "name it first, put it on a file system that all share, or run one process"});
     });
     if (choice_.is_dequantised)
-      dequantise(other.checkpoint, number_type("f32").value(), choice_.names, store, processes);
+      dequantise(other.checkpoint, number_type("f32").value(), choice_.names, choice_.is_told, store, processes);
     const bool may_map = choice_.map || choice_.is_like_model || !first_.layout().names.empty();
     agree(processes, [&] {
       Resolved resolved =
@@ -88,7 +88,7 @@ class Finder {
       for (const std::string& warning : resolved.warnings) log::warn(warning);
       other.placement = std::move(resolved.placement);
     });
-    refuse_codes(other.checkpoint, other.placement, store, processes);
+    refuse_codes(other.checkpoint, other.placement, processes);
     NameChoice all;
     if (may_map && !has_all(other.placement)) all.mapping = mapping_from(other.checkpoint, processes);
     agree(processes, [&] { pair(other, select(all, other.placement)); });
@@ -203,7 +203,7 @@ void tell(const std::vector<WeightedPlace>& places) {
 void average(Checkpoint& first, Placement placement, const std::vector<std::optional<DType>>& taken,
              const AverageChoice& choice, SourceStore& store, Communicator& processes) {
   Averaging how{.name = first.path().string(), .weight = choice.places.front().weight};
-  refuse_codes(first, placement, store, processes);
+  refuse_codes(first, placement, processes);
   const Finder finder(first, placement, taken, choice);
   how.kinds = finder.kinds();
   for (std::size_t i = 1; i < choice.places.size(); ++i)
@@ -218,7 +218,7 @@ void average(Checkpoint& first, Placement placement, const std::vector<std::opti
     first.average(std::move(how), store);
     const auto process = static_cast<std::uint32_t>(processes.rank());
     first.averaged()->check_equal(first.own_files(process, static_cast<std::uint32_t>(processes.size())), store);
-    tell(choice.places);
+    if (choice.is_told) tell(choice.places);
   });
 }
 
@@ -249,7 +249,7 @@ void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned thre
   }
 }
 
-void leave_out_states(const Checkpoint& first, NameChoice& names, Communicator& processes) {
+void leave_out_states(const Checkpoint& first, NameChoice& names, bool is_told, Communicator& processes) {
   if (!names.only.empty()) return;
   agree(processes, [&] {
     const NameFilter filter(names);
@@ -258,7 +258,7 @@ void leave_out_states(const Checkpoint& first, NameChoice& names, Communicator& 
     const std::vector<Pattern> patterns = patterns_of_states(first, resolve(first, is_kept).placement);
     for (const Pattern& pattern : patterns) left_out.push_back(pattern.text());
     names.drop.insert(names.drop.end(), patterns.begin(), patterns.end());
-    if (!left_out.empty())
+    if (is_told && !left_out.empty())
       log::info("the optimizer's state is left out: {}; --only '*' averages it, too", join(left_out));
   });
 }

@@ -23,6 +23,7 @@ struct AverageChoice {
   bool is_dequantised = false;
   std::vector<std::filesystem::path> models = {};  ///< that may have a config.json
   bool is_like_model = false;                      ///< where no map is said, it asks for one
+  bool is_told = true;                             ///< what is averaged, and what is left out
   const Resources& resources;
 };
 
@@ -34,8 +35,8 @@ void average(Checkpoint& first, Placement placement, const std::vector<std::opti
              const AverageChoice& choice, SourceStore& store, Communicator& processes);
 
 /// Unless a choice says what it takes, leaves out of it the optimizer's state that a checkpoint has: moments of several
-/// runs have no meaningful average. Tells the user. Collective.
-void leave_out_states(const Checkpoint& first, NameChoice& names, Communicator& processes);
+/// runs have no meaningful average. Tells the user if `is_told`. Collective.
+void leave_out_states(const Checkpoint& first, NameChoice& names, bool is_told, Communicator& processes);
 
 /// The bytes of a job's memory that reading the other checkpoints takes.
 std::uint64_t averaging_memory(std::uint64_t memory_bytes);

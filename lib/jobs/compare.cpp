@@ -86,7 +86,8 @@ class Elements {
     warn_of_repeats(job_.resources.memory_bytes, decoding_of(store_), processes_);
     std::map<ParameterId, Mismatch> all = add_up(work.found());
     reader.read_buffered();
-    if (!all.empty() && job_.names.mapping) likeness = likeness_of(planner, readers, reader, shares.rest / 2);
+    if (!all.empty() && job_.is_explained && job_.names.mapping)
+      likeness = likeness_of(planner, readers, reader, shares.rest / 2);
     return all;
   }
 
@@ -132,13 +133,10 @@ class Elements {
 
   std::string likeness_of(const Planner& planner, const Readers& readers, SourceReader& reader,
                           std::uint64_t memory) const {
-    std::set<std::string> weights;
-    const MappedTensors mapped = job_.names.mapping->convert(taken_by_map(job_.names, a_.placement()));
-    for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
-      if (!mapped.origins[i].is_state) weights.insert(mapped.tensors[i].name);
+    const std::set<std::string>& states = pairing_.of_a().states;
     std::vector<bool> is_weight(b_.placement().tensors().size(), false);
     for (const ParameterId parameter : pairing_.parameters())
-      is_weight[parameter] = weights.contains(b_.placement().tensors()[parameter].name);
+      is_weight[parameter] = !states.contains(b_.placement().tensors()[parameter].name);
     return likeness_in_words({.planner = planner,
                               .readers = readers,
                               .reader = reader,
@@ -272,6 +270,7 @@ void average_a(const CompareJob& job, ComparedSide& a, const Placement& b, Selec
            .map = job.map,
            .first_copies = job.first_copies,
            .is_dequantised = job.dequantised.has_value(),
+           .is_told = job.is_explained,
            .resources = job.resources},
           store, processes);
   agree(processes, [&] {
@@ -294,10 +293,10 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   agree(processes, [&] {
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
-  if (!job.average.empty()) leave_out_states(a.files, job.names, processes);
+  if (!job.average.empty()) leave_out_states(a.files, job.names, job.is_explained, processes);
   if (job.dequantised)
-    dequantise(a.files, job.average.empty() ? *job.dequantised : number_type("f32").value(), job.names, store,
-               processes);
+    dequantise(a.files, job.average.empty() ? *job.dequantised : number_type("f32").value(), job.names,
+               job.is_explained, store, processes);
   if (!job.names.mapping) job.names.mapping = mapping_between(job, a.files, b.files, processes);
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
@@ -322,6 +321,8 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   });
   if (!job.average.empty()) average_a(job, a, b.placement(), *of_a, store, processes);
   agree(processes, [&] {
+    if (job.names.mapping && processes.rank() == 0)
+      for (const ComparedSide* side : {&a, &b}) check_trainer(*job.names.mapping, {}, side->files, store);
     pairing.emplace(job, a, b, *std::move(of_a), *names);
     result = pairing->comparison();
     result.a_deviations = expected.of(pairing->of_a(), a.placement(), &*names);
@@ -331,6 +332,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
     for (const std::string& warning : side->resolved.warnings) log::warn(warning);
   expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
   const auto mismatches = compare_elements(job, *pairing, conflict_of_a, store, processes, counters, result.likeness);
+  if (job.dequantised && job.is_explained) warn_of_overflows(a.files, *job.dequantised, processes);
   const auto counts_of_b = [&](ParameterId parameter) {
     return names->counts(b.placement().tensors()[parameter].name);
   };

@@ -9,6 +9,12 @@
 
 namespace ckpt {
 
+std::string NameMap::name_in_rules(MapSide side, const std::string& name) const {
+  for (const Pattern& pattern : weights[side])
+    if (const auto captures = pattern.match(name)) return captures->at("name");
+  return name;
+}
+
 std::optional<MapSide> NameMap::side(const std::string& name) const {
   const auto found = std::find(sides.begin(), sides.end(), name);
   if (found == sides.end()) return std::nullopt;
@@ -129,15 +135,17 @@ std::vector<Pattern> patterns_at(const Node& node) {
   return patterns;
 }
 
-/// Reads patterns by side; those of the map itself come before those of its base.
-void read_patterns(const Node& node, const NameMap& map, std::array<std::vector<Pattern>, 2>& to, bool are_states) {
+/// Reads patterns by side; those of the map itself come before those of its base. Without captures they may have any.
+void read_patterns(const Node& node, const NameMap& map, std::array<std::vector<Pattern>, 2>& to,
+                   const std::set<std::string>& captures) {
   for (const std::string& key : node.keys()) {
     const MapSide side = side_of(key, node, map);
     std::vector<Pattern> patterns = patterns_at(node.member(key));
     for (const Pattern& pattern : patterns)
-      if (are_states && (pattern.captures() != std::set<std::string>{"name", "state"} || pattern.has_wildcard()))
+      if (!captures.empty() && (pattern.captures() != captures || pattern.has_wildcard()))
         node.member(key).fail("the pattern \"" + pattern.text() + "\"",
-                              "one with {state} and {name}, and nothing else open");
+                              "one with " + std::string(captures.contains("state") ? "{state} and {name}" : "{name}") +
+                                  ", and nothing else open");
     to[side].insert(to[side].begin(), patterns.begin(), patterns.end());
   }
 }
@@ -253,9 +261,15 @@ void add_names(ObjectForm<MapReading>& form) {
           "By side and axis: names whose number may be dimension 0 instead, for example decoder.layers.{l}.",
           object_of(object_of(text_schema)), read_stack);
   add_key(form, "states", false, "By side: patterns of {state} and {name} for a tensor's optimizer state.",
-          object_of(texts), [](const Node& node, MapReading& to) { read_patterns(node, to.map, to.map.states, true); });
+          object_of(texts), [](const Node& node, MapReading& to) {
+            read_patterns(node, to.map, to.map.states, {"name", "state"});
+          });
+  add_key(form, "weights", false,
+          "By side: patterns of {name} for names that weights also have, for example model/{name} in a torch file.",
+          object_of(texts),
+          [](const Node& node, MapReading& to) { read_patterns(node, to.map, to.map.weights, {"name"}); });
   add_key(form, "drop", false, "By side: names that only that side has, and that are no weights.", object_of(texts),
-          [](const Node& node, MapReading& to) { read_patterns(node, to.map, to.map.drop, false); });
+          [](const Node& node, MapReading& to) { read_patterns(node, to.map, to.map.drop, {}); });
   add_key(form, "tied", false, "By side: second names of tensors, and under \"when\" the condition that they are.",
           R"("oneOf": [{)" + tied + "}, {" + parsing::list_schema(tied) + "}]", read_tied);
 }

@@ -61,20 +61,23 @@ struct NameMap {
   std::vector<std::string> models;  ///< values of config.json's model_type
   std::map<std::string, std::vector<Formula>> sizes;
   std::vector<StackedNames> stacks;
-  std::array<std::vector<Pattern>, 2> states;  ///< each captures {state} and {name}
+  std::array<std::vector<Pattern>, 2> weights;  ///< each captures {name}: what a weight may also be called
+  std::array<std::vector<Pattern>, 2> states;   ///< each captures {state} and {name}
   std::array<std::vector<Pattern>, 2> drop;
   std::vector<TiedName> tied;
   std::vector<MapRule> rules;
   std::vector<std::pair<std::string, std::string>> texts;  ///< origin and text of the file and those it is based on
 
   std::optional<MapSide> side(const std::string& name) const;
+  /// The name of a tensor as rules have it: "model/w" is "w", if `weights` has "model/{name}".
+  std::string name_in_rules(MapSide side, const std::string& name) const;
 };
 
 /// Returns the text of a map that another one is based on, and its name in messages.
 using OpenMap = std::function<std::pair<std::string, std::string>(const std::string& name)>;
 
-/// Parses a map strictly. Throws layout, naming origin, JSON pointer, what was found and what is allowed; for a rule
-/// that is no bijection both tensors and the axis.
+/// Parses a map strictly. Throws layout with the origin, the JSON pointer, the value found and those allowed; if a rule
+/// is not a bijection, with both tensors and the axis.
 NameMap parse_name_map(const std::string& json_text, const std::string& origin, const OpenMap& open);
 
 /// Returns the JSON schema of the language, as layouts/names/schema.json has it.
