@@ -75,6 +75,11 @@ void CommandLine::repeated(const std::string& names, std::vector<std::string>& t
   app_->add_option(note(names, type, text, true), to)->allow_extra_args(false);
 }
 
+void CommandLine::several(const std::string& names, std::vector<std::string>& to, const std::string& type,
+                          const std::string& text) {
+  app_->add_option(note(names, type, text, true), to);
+}
+
 void CommandLine::flag(const std::string& names, bool& to, const std::string& text) {
   app_->add_flag(note(names, "", text, false), to);
 }

@@ -33,6 +33,9 @@ class CommandLine {
   /// An option that may be repeated; each use takes one value.
   void repeated(const std::string& names, std::vector<std::string>& to, const std::string& type,
                 const std::string& text);
+  /// An option that takes all words up to the next option.
+  void several(const std::string& names, std::vector<std::string>& to, const std::string& type,
+               const std::string& text);
   void flag(const std::string& names, bool& to, const std::string& text);
   /// A word without an option; several are assigned in the order in which they are declared.
   void positional(const std::string& name, std::string& to);

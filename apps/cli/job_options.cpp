@@ -18,6 +18,7 @@
 #include "report/render.hpp"
 #include "store/paddle/lines.hpp"
 #include "store/stores.hpp"
+#include "tensor/weighted_sum.hpp"
 
 namespace ckpt::cli {
 
@@ -182,12 +183,47 @@ std::string parse_format(const std::string& text) {
   throw Error(Kind::usage, "--format", {"'" + text + "'", "one of " + join(names, names.size()), remedy});
 }
 
+/// Parses "0.5=SRC", "1/3=SRC:LAYOUT". A path with a colon is followed by one.
+WeightedPlace parse_weighted(const std::string& text) {
+  const std::string origin = "--average " + shell_word(text);
+  const std::size_t equals = text.find('=');
+  const auto refuse = [&](const std::string& found, const std::string& expected) {
+    throw Error(Kind::usage, origin,
+                {found, expected, "write for example 0.5=step_1000, or 1/3=step_1000:train64.json"});
+  };
+  if (equals == std::string::npos || equals + 1 == text.size()) refuse("no weight and checkpoint", "W=SRC[:LAYOUT]");
+  const auto number = [&](std::string_view word) {
+    double value = 0;
+    const auto [rest, status] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (status != std::errc{} || rest != word.data() + word.size() || !std::isfinite(value))
+      refuse("'" + std::string(word) + "'", "a weight: a number, or a fraction of two");
+    return value;
+  };
+  WeightedPlace weighted;
+  weighted.weight_text = text.substr(0, equals);
+  const std::string_view weight = weighted.weight_text;
+  const std::size_t slash = weight.find('/');
+  weighted.weight = number(weight.substr(0, slash));
+  if (slash != std::string_view::npos) weighted.weight /= number(weight.substr(slash + 1));
+  const double size = std::abs(weighted.weight);
+  if (size != 0 && !(size >= WeightedSum::least_weight && size <= WeightedSum::most_weight))
+    refuse("the weight " + weighted.weight_text, "0, or from 1e-100 to 1e100, of either sign");
+  const std::size_t colon = text.rfind(':');
+  const bool has_layout = colon != std::string::npos && colon > equals;
+  weighted.place.path = text.substr(equals + 1, has_layout ? colon - equals - 1 : std::string::npos);
+  if (has_layout) weighted.layout = text.substr(colon + 1);
+  if (weighted.place.path.empty()) refuse("no checkpoint", "W=SRC[:LAYOUT]");
+  return weighted;
+}
+
 /// The files of layouts and the reference, which nothing may overwrite.
 std::vector<std::filesystem::path> files_read(const Options& options) {
   std::vector<std::filesystem::path> files;
   for (const std::string& file :
        {options.source_layout, options.target_layout, options.delta_layout, options.expectation.reference})
     if (!file.empty() && file != "-") files.emplace_back(file);
+  for (const std::string& text : options.average)
+    if (std::string file = parse_weighted(text).layout; !file.empty()) files.emplace_back(std::move(file));
   return files;
 }
 
@@ -282,6 +318,8 @@ Tolerance parse_tolerance(const std::string& text) {
 ReshardJob reshard_job(const Program& program, const Options& options, const Environment& environment) {
   ReshardJob job;
   job.source.path = options.source;
+  for (const std::string& text : options.average) job.average.push_back(parse_weighted(text));
+  if (!job.average.empty()) job.source.path = job.average.front().place.path;
   for (const std::string& delta : options.delta) job.deltas.push_back({delta, {}});
   job.output.path = options.output;
   job.output.force = options.force;
@@ -346,6 +384,8 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
 CompareJob compare_job(const Options& options, const Environment& environment) {
   CompareJob job;
   job.a.path = options.source;
+  for (const std::string& text : options.average) job.average.push_back(parse_weighted(text));
+  if (!job.average.empty()) job.a.path = job.average.front().place.path;
   job.b.path = options.output;
   job.names = names_from(options);
   job.map = parse_map(options.names, options.sizes);

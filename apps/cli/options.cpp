@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "cli/external.hpp"
 #include "cli/number_types.hpp"
 #include "cli/processes.hpp"
@@ -45,6 +46,19 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
   line.value("--layout,(--from)", to.source_layout, "A.json", "layout of SRC" + carried);
   line.value("--to", to.target_layout, "B.json", "layout of the output");
   declare_elsewhere(line, "SRC's own rules", to);
+}
+
+void declare_average(CommandLine& line, Verb verb, Options& to) {
+  line.several(
+      "--average", to.average, "W=SRC[:LAYOUT]...",
+      std::string("instead of ") + (verb == Verb::verify ? "A" : "SRC") +
+          ": several checkpoints, of whose floating-point elements the sum is taken, each times its weight W (0.5, "
+          "1/3, "
+          "-1); exact, and rounded once to the output's dtype, so that neither order nor processes change a bit. Each "
+          "may "
+          "be cut, saved and named in its own way: LAYOUT is the layout of one that carries none, --layout that of all "
+          "such. All must have the same parameters, in the same shapes; other elements must be equal. An optimizer's "
+          "state is left out, unless --only takes it. Values that are no tensors are the first one's");
 }
 
 void declare_names(CommandLine& line, Verb verb, Options& to) {
@@ -309,6 +323,7 @@ void check_comparison(const CommandLine& line, const Options& options) {
   if (!options.drop.empty()) refuse("--drop");
   if (!options.rename.empty()) refuse("--rename");
   if (!options.names.empty()) refuse("--names");
+  if (!options.average.empty()) refuse("--average");
   if (!options.dequantize.empty()) refuse("--dequantize");
 }
 
@@ -357,6 +372,29 @@ void check_dequantize(const Options& options) {
     contradiction("--dequantize and deltas of tables are given", "one of them: merge the tables first");
 }
 
+void check_average(const Options& options) {
+  const auto refuse = [](const std::string& option, const std::string& remedy) {
+    throw Error(Kind::usage, option, {"given with --average", "one of them", remedy});
+  };
+  if (!options.source.empty())
+    refuse("'" + options.source + "'",
+           "name it as one of those that are averaged, with its weight: W=" + shell_word(options.source));
+  if (options.view) refuse("--virtual", "write the data: an average is in none of the sources");
+  if (!options.model.empty()) refuse("--model", "name the checkpoints themselves");
+  if (!options.delta.empty()) refuse("--delta", "merge the deltas first: tables are not averaged");
+  if (!options.keep.empty()) refuse("--keep", "leave it out: tables are not averaged");
+  if (options.source_layout == "-") refuse("--layout -", "give the layout in a file");
+}
+
+/// Among the words of verify's --average, the last one may be B; so may one before it be.
+void place_b(Options& options) {
+  if (options.average.empty()) return;
+  if (options.output.empty()) std::swap(options.source, options.output);
+  if (!options.output.empty() || options.average.back().find('=') != std::string::npos) return;
+  options.output = options.average.back();
+  options.average.pop_back();
+}
+
 void check_uneven(const Options& options) {
   if (!options.uneven.empty() && options.to_mesh.empty() && options.cards.empty())
     contradiction("--uneven without --to-mesh or --cards", "one of them, or \"uneven\" in the layout of --to");
@@ -366,7 +404,8 @@ void check(const Program& program, const CommandLine& line, const Options& optio
   const bool is_verify = program.verb == Verb::verify;
   check_model(options);
   check_uneven(options);
-  if (options.source.empty() && options.model.empty())
+  if (!options.average.empty()) check_average(options);
+  if (options.source.empty() && options.model.empty() && options.average.empty())
     throw Error(Kind::usage, is_verify ? "A" : "SRC", {"missing", "a checkpoint's path", line.see_help()});
   check_targets(program, line, options);
   if (is_verify)
@@ -395,6 +434,7 @@ void declare_options(CommandLine& line, Verb verb, Options& options) {
   const bool is_verify = verb == Verb::verify;
   line.positional(is_verify ? "A" : "SRC", options.source);
   if (is_verify) line.positional("B", options.output);
+  declare_average(line, verb, options);
   declare_layouts(line, verb, options);
   if (is_verify) declare_comparison(line, options);
   if (!is_verify) declare_output(line, verb, options);
@@ -430,6 +470,7 @@ Options parse_options(const Program& program, const std::vector<std::string>& wo
     return options;
   }
   place_layout_of_split(options);
+  if (program.verb == Verb::verify) place_b(options);
   check(program, line, options);
   if (!options.like.empty()) options.expectation.reference = options.like;
   options.unshared = without(words, options.source);

@@ -20,10 +20,11 @@ struct Program {
 /// The command line as written: nothing is looked up, converted or compared yet. Empty: not given.
 struct Options {
   std::string source;
-  std::string output;         ///< for ckpt-verify: B, the checkpoint to compare with
-  std::string source_layout;  ///< --layout
-  std::string target_layout;  ///< --to, or split's --layout without it
-  std::string only_layout;    ///< split's --layout as it was written
+  std::string output;                ///< for ckpt-verify: B, the checkpoint to compare with
+  std::vector<std::string> average;  ///< "W=SRC[:LAYOUT]"
+  std::string source_layout;         ///< --layout
+  std::string target_layout;         ///< --to, or split's --layout without it
+  std::string only_layout;           ///< split's --layout as it was written
   std::string to_mesh;
   std::string cards;
   std::string uneven;

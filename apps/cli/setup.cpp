@@ -81,6 +81,26 @@ void take_latest(const Options& options, Setup& setup, Communicator& processes) 
         paths.front());
 }
 
+/// Whether a checkpoint has a layout with it, so that no other one is wanted. Collective.
+bool carries_layout(const std::filesystem::path& path, Communicator& processes) {
+  std::error_code error;
+  const bool is_ours =
+      std::filesystem::is_regular_file(path, error) || std::filesystem::exists(path / manifest_name, error);
+  return processes.maximum(is_ours ? 1 : 0) != 0;
+}
+
+/// The layouts of checkpoints that are averaged: each one's own, else `common`, unless it carries one. The first one is
+/// the job's source. Collective.
+void read_layouts_of_average(std::vector<WeightedPlace>& average, std::optional<Layout>& common,
+                             Communicator& processes) {
+  for (WeightedPlace& each : average)
+    if (!each.layout.empty())
+      each.place.layout = read_layout(each.layout, each.place.path, processes);
+    else if (!carries_layout(each.place.path, processes))
+      each.place.layout = common;
+  if (!average.empty()) common = average.front().place.layout;
+}
+
 /// A delta without a layout of its own gets the source's. Collective.
 void read_delta_layouts(const Options& options, Job& job, Communicator& processes) {
   auto* const reshard = std::get_if<ReshardJob>(&job);
@@ -88,10 +108,7 @@ void read_delta_layouts(const Options& options, Job& job, Communicator& processe
   std::optional<Layout> layout = reshard->source.layout;
   if (!options.delta_layout.empty()) layout = read_layout(options.delta_layout, options.source, processes);
   for (CheckpointPlace& delta : reshard->deltas) {
-    std::error_code error;
-    const bool is_ours = std::filesystem::is_regular_file(delta.path, error) ||
-                         std::filesystem::exists(delta.path / manifest_name, error);
-    const bool carries_one = options.delta_layout.empty() && processes.maximum(is_ours ? 1 : 0) != 0;
+    const bool carries_one = options.delta_layout.empty() && carries_layout(delta.path, processes);
     if (!carries_one) delta.layout = layout;
   }
 }
@@ -148,6 +165,10 @@ int run_words(const Program& program, const Options& options, Fd standard_output
   try {
     const auto [source, target] = layouts_of(setup.job);
     if (!options.source_layout.empty()) *source = read_layout(options.source_layout, options.source, processes);
+    if (auto* const job = std::get_if<ReshardJob>(&setup.job))
+      read_layouts_of_average(job->average, *source, processes);
+    if (auto* const job = std::get_if<CompareJob>(&setup.job))
+      read_layouts_of_average(job->average, *source, processes);
     if (!options.target_layout.empty() && target != nullptr) {
       LayoutOfFiles read = read_layout_of_files(options.target_layout, options.source, processes);
       *target = std::move(read.layout);

@@ -25,6 +25,8 @@ Command merge_command() {
          "ckpt merge --virtual --layout train64.json step_1000 -o seen.h5"},
         {"Compressed on its way, without a file of its own:",
          "ckpt merge --layout train64.json --format safetensors step_1000 -o - | zstd > merged.safetensors.zst"},
+        {"The average of three steps, of any formats and numbers of cards:",
+         "ckpt merge --average 0.5=RUN/300 0.3=RUN/200 0.2=RUN/100 --layout train64.json -o averaged.safetensors"},
         {"What a streaming job with parameter servers serves, the last base with its deltas, once they are there:",
          "ckpt merge --layout ps4.json --model OUT --latest chain --wait-for "
          "OUT/patch_donefile.txt:20190721/delta-6 -o serving.h5"},

@@ -68,7 +68,9 @@ int run_comparison(const Options& options, const Setup& setup, Communicator& pro
   const CompareReport comparison = compared(options, setup, processes);
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    const ComparedPaths paths{options.source, options.output};
+    std::string a = options.source;
+    for (const std::string& each : options.average) a += (a.empty() ? "" : " + ") + each;
+    const ComparedPaths paths{a, options.output};
     print(options.json ? Lines::as_they_are(comparison_json(paths, comparison, job.tolerance))
                        : comparison_text(paths, comparison, output_width()));
   });

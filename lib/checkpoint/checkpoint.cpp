@@ -8,6 +8,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/averaged_files.hpp"
 #include "checkpoint/card_views.hpp"
 #include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/directory_hints.hpp"
@@ -201,7 +202,14 @@ void Checkpoint::dequantise(const Dequantisation& how) {
   dequantised_ = std::move(files);
 }
 
+void Checkpoint::average(Averaging how, SourceStore& store) {
+  auto files = std::make_shared<const AveragedFiles>(*this, std::move(how), store);
+  files_ = files->catalogs();
+  averaged_ = std::move(files);
+}
+
 std::unique_ptr<SourceFile> Checkpoint::open_file(FileNumber file, SourceStore& store) const {
+  if (averaged_) return averaged_->open(file, store);
   if (dequantised_) return dequantised_->open(file, store);
   return shared_.empty() ? store.open(file_path(file), files_[file]) : open_part(file_path(file), shared_[file], store);
 }

@@ -36,6 +36,8 @@ using KnownFiles = std::map<std::string, KnownFile>;
 
 class DequantisedFiles;
 struct Dequantisation;
+class AveragedFiles;
+struct Averaging;
 
 /// A checkpoint's files as all processes together see them: paths, metadata, and who can read which.
 class Checkpoint {
@@ -84,6 +86,11 @@ class Checkpoint {
   void dequantise(const Dequantisation& how);
   /// Null: weights are shown as they are stored.
   const DequantisedFiles* dequantised() const noexcept { return dequantised_.get(); }
+  /// From here on shows the average of this checkpoint with others (`AveragedFiles`, which throws), cut as it is
+  /// itself.
+  void average(Averaging how, SourceStore& store);
+  /// Null: it shows its own data.
+  const AveragedFiles* averaged() const noexcept { return averaged_.get(); }
   /// Whether the layout comes from the directory's own metadata, so that no person can have got it wrong.
   bool describes_itself() const noexcept { return describes_itself_; }
 
@@ -150,6 +157,7 @@ class Checkpoint {
   std::vector<SharedFile> shared_;  // by file number, where files_ has only the cards' own parts; else empty
   Owners owners_of_unshared_;
   std::shared_ptr<const DequantisedFiles> dequantised_;
+  std::shared_ptr<const AveragedFiles> averaged_;
 };
 
 /// Throws usage unless the layout has one card with one file.

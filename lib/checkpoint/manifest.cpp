@@ -180,6 +180,7 @@ std::string manifest(const Placement& placement, const std::vector<ManifestFile>
                      const std::vector<ManifestFile>& sidecars, const ManifestHistory& history) {
   std::string text = beginning(placement.layout());
   if (!history.names.empty()) text += ",\n \"names\": " + history.names;
+  if (!history.averaged.empty()) text += ",\n \"averaged\": " + history.averaged;
   if (!history.merged_by.empty()) text += ",\n \"merged_by\": " + history.merged_by;
   while (text.back() == '\n') text.pop_back();
   if (const auto why = in_place_of_fingerprints(place); !why.empty())

@@ -56,10 +56,11 @@ enum class FingerprintPlace { nowhere, manifest, report, views };
 /// The manifest's text in place of fingerprints; empty if it has them, or the job made none.
 std::string_view in_place_of_fingerprints(FingerprintPlace place);
 
-/// How a checkpoint was made of another one, as JSON; empty where it does not apply.
+/// How a checkpoint was made of others, as JSON; empty where it does not apply.
 struct ManifestHistory {
   std::string merged_by = {};  ///< of a merged checkpoint: the layout whose rules cut its parameters before
   std::string names = {};      ///< the map of names, its sizes, and the parameters that it recomputed
+  std::string averaged = {};   ///< the checkpoints of which it is the average, with their weights
 };
 
 /// The bytes of a merged file that hold its manifest. The file's fingerprint leaves them out.

@@ -12,6 +12,7 @@
 #include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
 #include "exchange/exchange.hpp"
+#include "jobs/average.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
@@ -51,7 +52,10 @@ class Elements {
     const Planner planner(a_.placement(), b_.placement(), pairing_.a_of(), readers, pairing_.links());
     // One third each for mapped parts of A, for staging, and for B's data.
     MemoryShares shares;
-    agree(processes_, [&] { shares = share_memory(job_.resources.memory_bytes, 3, largest_chunk_read()); });
+    const std::uint64_t memory = job_.resources.memory_bytes;
+    agree(processes_, [&] {
+      shares = share_memory(memory - (job_.average.empty() ? 0 : averaging_memory(memory)), 3, largest_chunk_read());
+    });
     set_decoding_memory(store_, {&a_.files}, shares.chunks);
     SourceReader reader(a_.files, a_.placement(), store_, shares.windows, most_open_);
 
@@ -90,6 +94,8 @@ class Elements {
  private:
   /// Checks A's bytes against its layout, before comparing them with B's.
   void check_a(const Readers& readers, SourceReader& reader, Exchange& exchange) const {
+    if (a_.files.averaged() != nullptr)
+      check_others(*a_.files.averaged(), job_.replicas, threads_, most_open_, store_, exchange, processes_);
     std::vector<Equality> equal = a_.placement().equalities();
     for (const auto& [parameter, other] : pairing_.of_a().equal) equal.push_back({parameter, other});
     std::erase_if(equal, [&](const Equality& pair) {
@@ -246,18 +252,51 @@ std::shared_ptr<const NameMapping> mapping_between(const CompareJob& job, const 
   return load_mapping(job.map, {&a.layout(), &b.layout(), false, {a.path(), b.path()}}, std::move(wish), processes);
 }
 
+/// Makes A the average of several checkpoints, in B's dtypes. Collective.
+void average_a(const CompareJob& job, ComparedSide& a, const Placement& b, Selection& of_a, SourceStore& store,
+               Communicator& processes) {
+  std::vector<std::optional<DType>> taken(a.placement().tensors().size());
+  for (std::size_t i = 0; i < of_a.tensors.size(); ++i) {
+    const auto same = b.find(of_a.tensors[i].name);
+    const DType& dtype =
+        same && number_format(b.tensors()[*same].dtype) ? b.tensors()[*same].dtype : of_a.tensors[i].dtype;
+    taken[of_a.source_of[i]] = dtype;
+    if (const TensorLinks* const links = of_a.links_of(i))
+      links->for_each_source([&](ParameterId from) { taken[from] = dtype; });
+  }
+  average(a.files, a.placement(), taken,
+          {.places = job.average,
+           .names = job.names,
+           .map = job.map,
+           .first_copies = job.first_copies,
+           .is_dequantised = job.dequantised.has_value(),
+           .is_told = job.is_explained,
+           .resources = job.resources},
+          store, processes);
+  agree(processes, [&] {
+    const auto is_kept = [&](const std::string& name) { return a.placement().find(name).has_value(); };
+    a.resolved.placement = resolve(a.files, is_kept).placement;
+    for (std::size_t i = 0; i < of_a.tensors.size(); ++i)
+      of_a.tensors[i].dtype = a.placement().tensors()[of_a.source_of[i]].dtype;
+  });
+}
+
 }  // namespace
 
 CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& processes, Counters& counters) {
   SourceStore& store = stores.reading();
   CompareJob job = asked;
+  drop_own_average(job.average);
   const ExpectedTensors expected(job.expectation, store, processes);
   ComparedSide a{Checkpoint::open(with_threads(job.a, job.resources, processes), store, processes), {}};
   ComparedSide b{Checkpoint::open(with_threads(job.b, job.resources, processes), store, processes), {}};
   agree(processes, [&] {
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
-  if (job.dequantised) dequantise(a.files, *job.dequantised, job.names, job.is_explained, store, processes);
+  if (!job.average.empty()) leave_out_states(a.files, job.names, job.is_explained, processes);
+  if (job.dequantised)
+    dequantise(a.files, job.average.empty() ? *job.dequantised : number_type("f32").value(), job.names,
+               job.is_explained, store, processes);
   if (!job.names.mapping) job.names.mapping = mapping_between(job, a.files, b.files, processes);
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
@@ -280,6 +319,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   explain_conflict(conflict_of_b, processes, [&] {
     agree(processes, [&] { b.resolved = resolve(b.files, conflict_of_b.keep, conflict_of_b.expected_shape); });
   });
+  if (!job.average.empty()) average_a(job, a, b.placement(), *of_a, store, processes);
   agree(processes, [&] {
     if (job.names.mapping && processes.rank() == 0)
       for (const ComparedSide* side : {&a, &b}) check_trainer(*job.names.mapping, {}, side->files, store);

@@ -23,6 +23,10 @@ bool may_be_quantised(const Tensor& tensor) {
          std::any_of(endings.begin(), endings.end(), [&](std::string_view end) { return tensor.name.ends_with(end); });
 }
 
+bool may_have_codes(const Checkpoint& checkpoint, const Placement& placement) {
+  return checkpoint.dequantised() == nullptr && std::ranges::any_of(placement.tensors(), may_be_quantised);
+}
+
 /// Groups of inputs in an order of their own lie anywhere, so that no part of the inputs has its own scales.
 void check_reordered(const QuantisedWeight& weight, const Placement& target) {
   const auto codes = target.find(weight.codes);
@@ -92,10 +96,22 @@ std::string advice_on_codes(const Selection& selection, const ExpectedTensors& e
   return "";
 }
 
+void refuse_codes(const Checkpoint& checkpoint, const Placement& placement, Communicator& processes) {
+  if (!may_have_codes(checkpoint, placement)) return;
+  const QuantisationConfig config = quantisation_config(checkpoint, processes);
+  agree(processes, [&] {
+    const QuantisedWeights found = quantised_weights(placement.tensors(), config);
+    if (!found.weights.empty())
+      throw Error(Kind::usage, checkpoint.path().string(),
+                  {"its weights are quantised: " + found.summary(), "numbers: codes have no average",
+                   "give --dequantize bf16"});
+  });
+}
+
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
                        Communicator& processes) {
+  if (!may_have_codes(checkpoint, source)) return;
   const std::vector<Tensor>& tensors = source.tensors();
-  if (checkpoint.dequantised() != nullptr || std::none_of(tensors.begin(), tensors.end(), may_be_quantised)) return;
   QuantisationConfig config;
   std::optional<Error> unread;
   try {

@@ -21,6 +21,9 @@ Selection select_weights(const NameChoice& names, const Placement& source,
 /// Returns what to do where weights are quantised on one side, and numbers on the other; empty if they are alike.
 std::string advice_on_codes(const Selection& selection, const ExpectedTensors& expected);
 
+/// Throws usage if a checkpoint that is averaged has quantised weights: codes have no average. Collective.
+void refuse_codes(const Checkpoint& checkpoint, const Placement& placement, Communicator& processes);
+
 /// Tells the user which quantised weights a job moves as they are. Throws layout if the target cuts one where its codes
 /// lose their scales, as far as names and shapes tell (`check_scale_cuts` looks at scales). Collective.
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,

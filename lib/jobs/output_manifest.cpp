@@ -41,6 +41,7 @@ OutputFacts gather(const ManifestParts& parts, const TargetFiles& files, Communi
 /// Warns of parameters that keep their names and dtypes but no longer have the fingerprints in the source's own
 /// manifest: the source was damaged since, or changed on purpose.
 void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>& written) {
+  if (parts.sides.checkpoint.averaged() != nullptr) return;
   const auto output_facts = manifest_fingerprints(parts.sides.checkpoint);
   const DequantisedFiles* const numbers = parts.sides.checkpoint.dequantised();  // of codes with other fingerprints
   const Placement& source = parts.sides.source.placement;

@@ -12,6 +12,7 @@
 #include "diagnosis/check_source.hpp"
 #include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
+#include "jobs/average.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
@@ -66,9 +67,10 @@ void check_reread(const Placement& target, TargetFiles& files, const ContentSums
 
 /// The state that the phases of a run share.
 struct Run {
-  Run(const ReshardJob& its_job, TextTables& its_text, JobOutput& its_output, Stores& its_stores,
-      Communicator& its_processes, Counters& its_counters)
+  Run(const ReshardJob& its_job, const Checkpoint* its_source, TextTables& its_text, JobOutput& its_output,
+      Stores& its_stores, Communicator& its_processes, Counters& its_counters)
       : job(its_job),
+        source(its_source),
         text(its_text),
         output(its_output),
         stores(its_stores),
@@ -85,7 +87,8 @@ struct Run {
   void time(const char* phase) { report.seconds[phase] += watch.lap(); }
 
   const ReshardJob& job;
-  TextTables& text;  ///< the tables of text that are written beside the job's files; they have been looked at
+  const Checkpoint* source;  ///< null: it is not open yet
+  TextTables& text;          ///< the tables of text that are written beside the job's files; they have been looked at
   JobOutput& output;
   Stores& stores;
   Communicator& processes;
@@ -118,7 +121,7 @@ void check_places(Run& run, const ReshardSides& sides) {
 
 ReshardSides look(Run& run) {
   run.counters.phase = Phase::catalog;
-  ReshardSides sides = resolve_sides(run.job, run.text.opened_source(), run.stores, run.processes, run.counters);
+  ReshardSides sides = resolve_sides(run.job, run.source, run.stores, run.processes, run.counters);
   run.report.format = sides.store->name();
   run.time("catalog");
   run.counters.phase = Phase::plan;
@@ -150,7 +153,7 @@ struct Plan {
       check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
       if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
       memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner);
-      set_decoding_memory(run.stores.reading(), {&sides.checkpoint}, memory.chunks);
+      set_decoding_memory(run.stores.reading(), sides.checkpoints(), memory.chunks);
       if (run.job.is_view)
         views.emplace(sides.checkpoint, moves.planner, *sides.store, run.job.output.path,
                       run.job.output.is_single_file);
@@ -224,6 +227,9 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
 
 void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
   const Checkpoint& checkpoint = sides.checkpoint;
+  if (checkpoint.averaged() != nullptr)
+    check_others(*checkpoint.averaged(), run.job.replicas, run.threads, run.open_files, run.stores.reading(),
+                 *plan.exchange, run.processes);
   const Owners owners = checkpoint.is_shared() ? Owners{} : checkpoint.owners(run.process_count());
   const ReplicatedFiles replicated{.checkpoint = checkpoint,
                                    .placement = sides.source.placement,
@@ -287,7 +293,8 @@ struct NewFiles {
     is_resumed = run.output.begin([&] {
       return run.text.describe(describe_job(sides.checkpoints(), plan.moves.planner, run.job.output.is_single_file,
                                             run.job.is_verified(), manifest_tables(sides.tables, {}, false),
-                                            run.job.names.mapping ? run.job.names.mapping->json() : ""));
+                                            run.job.names.mapping ? run.job.names.mapping->json() : "",
+                                            sides.history.averaged));
     });
     create(run, sides.model.others);
   }
@@ -499,11 +506,23 @@ Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, C
   TextTables text(job, processes, counters);
   JobOutput output(job, processes);
   return output.made_by([&] {
+    agree(processes, [&] {
+      if (!job.average.empty() && !text.layout().tables.empty())
+        throw Error(
+            Kind::usage, "--average",
+            {"its sources have tables by key", "tensors that cards hold", "leave the tables out of the layout"});
+    });
     if (text.is_all()) return write_text(job, text, output, stores, processes, counters);
     text.look(stores);
     ReshardJob rest = text.rest_of_job();
+    drop_own_average(rest.average);
+    std::optional<Checkpoint> first;
+    if (!rest.average.empty()) {
+      first = Checkpoint::open(with_threads(rest.source, rest.resources, processes), stores.reading(), processes);
+      leave_out_states(*first, rest.names, true, processes);
+    }
     rest.names.mapping = mapping_of(rest, stores, processes);
-    return perform({rest, text, output, stores, processes, counters});
+    return perform({rest, first ? &*first : text.opened_source(), text, output, stores, processes, counters});
   });
 }
 

@@ -15,6 +15,7 @@
 #include "frameworks/indexed_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
 #include "frameworks/torch_dist.hpp"
+#include "jobs/average.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
@@ -382,6 +383,64 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   });
 }
 
+/// Throws usage for an average that would be rounded a second time, or reckoned with.
+void check_average(const ReshardSides& sides, std::size_t i, const std::optional<DType>& known) {
+  const Tensor& tensor = sides.selection.tensors[i];
+  const TensorLinks* const links = sides.selection.links_of(i);
+  if (sides.source.placement.layout().table_arrays.contains(
+          sides.source.placement.tensors()[sides.selection.source_of[i]].name))
+    throw Error(
+        Kind::usage, "--average",
+        {"parameter '" + tensor.name + "' belongs to a table", "parameters whole", "leave tables out with --drop"});
+  if (links != nullptr && links->scaling())
+    throw Error(Kind::usage, "--average",
+                {"the map recomputes '" + tensor.name + "' from the average, which is rounded", "one rounding",
+                 "average first, then merge the output with the map"});
+  if (known && *known != tensor.dtype)
+    throw Error(Kind::usage, "--average",
+                {"'" + tensor.name + "' is to be " + tensor.dtype.name.str() +
+                     ", and what is made of the same tensor " + known->name.str(),
+                 "one dtype, to which their average is rounded once",
+                 "give --cast " + tensor.dtype.name.str() + ", or average first and cast then"});
+}
+
+/// Makes the source the average of several checkpoints, in the dtypes that the output is to have. Collective.
+void average_sources(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
+  Selection& selection = sides.selection;
+  std::vector<std::optional<DType>> taken(sides.source.placement.tensors().size());
+  agree(processes, [&] {
+    for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
+      Tensor& tensor = selection.tensors[i];
+      const Tensor& read = sides.source.placement.tensors()[selection.source_of[i]];
+      if (job.dequantised && sides.checkpoint.dequantised()->units().contains(read.name) && tensor.dtype == read.dtype)
+        tensor.dtype = *job.dequantised;
+      check_average(sides, i, taken[selection.source_of[i]]);
+      taken[selection.source_of[i]] = tensor.dtype;
+      if (const TensorLinks* const links = selection.links_of(i))
+        links->for_each_source([&](ParameterId from) { taken[from] = tensor.dtype; });
+    }
+  });
+  const AverageChoice choice{
+      .places = job.average,
+      .names = job.names,
+      .map = job.map,
+      .first_copies = job.first_copies,
+      .is_dequantised = job.dequantised.has_value(),
+      .models = job.expectation ? std::vector{job.expectation->reference} : std::vector<std::filesystem::path>(),
+      .is_like_model = job.target.is_like_expected,
+      .resources = job.resources};
+  average(sides.checkpoint, sides.source.placement, taken, choice, store, processes);
+  agree(processes, [&] {
+    sides.source.placement =
+        resolve(sides.checkpoint, conflict_source(sides.checkpoint, store, job.names, sides.expected).keep).placement;
+    for (std::size_t i = 0; i < selection.tensors.size(); ++i)
+      if (const DType& made = sides.source.placement.tensors()[selection.source_of[i]].dtype;
+          are_same_numbers(made, selection.tensors[i].dtype))
+        selection.tensors[i].dtype = made;
+  });
+  sides.history.averaged = averaged_json(sides.checkpoint, job.average, processes);
+}
+
 /// A file that keeps a tree cannot be written in order: tensors that share a storage are written once, and the tree
 /// must stay as it was.
 [[noreturn]] void refuse_pipe(const Format& format) {
@@ -499,6 +558,7 @@ const Format& choose_format(const ReshardJob& job, const Layout& layout, Stores&
 }  // namespace
 
 std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
+  if (checkpoint.averaged() != nullptr) return checkpoint.averaged()->sources();
   std::vector<const Checkpoint*> all;
   for (const TableLayerSource& other : other_layers) all.push_back(&other.checkpoint);
   all.insert(all.begin() + static_cast<std::ptrdiff_t>(layer), &checkpoint);
@@ -521,10 +581,13 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     sides.model.file_of = value_of(0, sides.model.file_of, processes);
   }
   if (job.dequantised) {
-    dequantise(sides.checkpoint, *job.dequantised, job.names, true, stores.reading(), processes);
+    // An average is rounded once: before it, weights are f32.
+    dequantise(sides.checkpoint, job.average.empty() ? *job.dequantised : number_type("f32").value(), job.names, true,
+               stores.reading(), processes);
     sides.model.dequantise(sides.expected.weights_of_codes());
   }
   resolve_source_side(job, stores.reading(), processes, sides);
+  if (!job.average.empty()) average_sources(job, stores.reading(), processes, sides);
   agree(processes, [&] {
     check_complete(sides);
     warn_of_half_models(job, sides);
@@ -638,8 +701,15 @@ MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides
   std::vector<bool> is_read(source.arrays().size(), false);
   for (ParameterId p = 0; p < sides.target.placement.tensors().size(); ++p)
     planner.for_each_source(p, [&](ParameterId from) { is_read[source.array_of(from)] = true; });
-  return share_memory(memory_bytes, 2,
-                      largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; }));
+  LargestChunk largest = largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; });
+  if (const AveragedFiles* const averaged = sides.checkpoint.averaged()) {
+    memory_bytes -= averaging_memory(memory_bytes);
+    for (const AveragedSource& other : averaged->how().others)
+      if (LargestChunk found = largest_chunk(other.checkpoint, other.placement);
+          found.decoding_bytes > largest.decoding_bytes)
+        largest = std::move(found);
+  }
+  return share_memory(memory_bytes, 2, largest);
 }
 
 }  // namespace ckpt

@@ -39,7 +39,7 @@ struct ReshardSides {
   std::vector<TableLayerSource> other_layers = {};  ///< oldest first
   std::size_t layer = 0;                            ///< number of `checkpoint` among all
 
-  /// All checkpoints that are read, oldest first.
+  /// All checkpoints that are read: oldest first, or in the order in which they are averaged.
   std::vector<const Checkpoint*> checkpoints() const;
 };
 

@@ -60,6 +60,7 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
     if (!why.empty()) return why;
     const CompareJob comparison{.a = job.source,
                                 .b = {job.output.path, std::nullopt},
+                                .average = job.average,
                                 .names = job.names,
                                 .replicas = ReplicaCheck::trust,
                                 .dequantised = job.dequantised,

@@ -41,7 +41,8 @@ Json json_of(const Dequantisation& how) {
 }  // namespace
 
 std::string describe_job(const std::vector<const Checkpoint*>& sources, const Planner& planner, bool is_single_file,
-                         bool is_verified, const std::vector<ManifestTable>& tables, const std::string& map) {
+                         bool is_verified, const std::vector<ManifestTable>& tables, const std::string& map,
+                         const std::string& averaged) {
   Json description;
   description["ckpt_journal"] = 1;
   description["version"] = CKPT_VERSION;
@@ -58,6 +59,7 @@ std::string describe_job(const std::vector<const Checkpoint*>& sources, const Pl
   for (const ManifestTable& table : tables)
     if (table.kept) kept[table.name] = {table.kept->where, table.kept->as};
   if (!map.empty()) description["names"] = Json::parse(map);
+  if (!averaged.empty()) description["averaged"] = Json::parse(averaged);
   auto& layers = description["layers"] = Json::array();
   auto& files = description["files"] = Json::object();
   for (const Checkpoint* each : sources) {
@@ -90,6 +92,7 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
                                           {"parameters", "other parameters"},
                                           {"dtypes", "other dtypes"},
                                           {"names", "another map of names"},
+                                          {"averaged", "other checkpoints to average, or other weights"},
                                           {"dequantised", "another --dequantize, or another quantization_config"},
                                           {"layers", "other deltas"},
                                           {"kept", "other rows to keep (--keep)"},

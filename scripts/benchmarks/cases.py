@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 
+import average_cases
 import count_cases
 import flat_cases
 import format_cases
@@ -211,6 +212,7 @@ CASES = {
     "verify": reshard(MAIN, 1.1, "8×8 → 7×8, wall of ckpt-reshard --verify written (the default) / --verify none",
                       rival=Job.unverified),
     "merge-64-1": Case(merge, reads(("gpt", GPT64)), f"64 cards to one file, wall of ckpt-merge / {COPY}"),
+    **average_cases.CASES,
     "exchange-mpi": Case(exchange_mpi, reads(("gpt", GPT64)), f"64 → 56, 2 ranks that see half of it each / {COPY}"),
     "memory": Case(memory, reads(("gpt", GPT64)), "largest resident memory of a process / (--memory + 64 MiB)"),
     "numpy-64-56": reshard(MAIN, 1 / 5, f"8×8 → 7×8, wall of ckpt-reshard / {BY_HAND}", rival=Job.by_hand),

@@ -66,6 +66,21 @@ TEST_CASE("options become a job's values") {
   CHECK_FALSE(job.output.fsync);
 }
 
+TEST_CASE("what is averaged has a weight, a path and perhaps a layout") {
+  Options options;
+  options.average = {"1/3=dir/a", "-2e-3=b:c:l.json", "0=d:"};
+  const auto job = job_of(options);
+  REQUIRE(job.average.size() == 3);
+  CHECK((job.average[0].weight == 1.0 / 3 && job.average[0].place.path == "dir/a" && job.average[0].layout.empty()));
+  CHECK((job.average[1].weight == -2e-3 && job.average[1].place.path == "b:c" && job.average[1].layout == "l.json"));
+  CHECK((job.average[2].weight == 0 && job.average[2].place.path == "d"));
+  CHECK(job.source.path == "dir/a");
+  for (const char* const word : {"a", "=a", "x=a", "1=", "1/0=a", "1e-200=a", "inf=a", "1=:l", "0x1=a", "1 =a"}) {
+    options.average = {word};
+    CHECK_THAT(refusal(options), Contains("--average"));
+  }
+}
+
 TEST_CASE("an environment variable stands in for an option that is not given") {
   const Environment environment{{"CKPT_MEMORY", "2MiB"}, {"CKPT_THREADS", "5"}, {"CKPT_EXCHANGE", "mpi"}};
   CHECK(job_of({}, environment).resources.memory_bytes == 2ULL << 20);

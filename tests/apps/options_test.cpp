@@ -87,6 +87,21 @@ TEST_CASE("a repeatable option takes one value at a time and leaves brackets alo
   CHECK(options.source == "src");
 }
 
+TEST_CASE("option --average takes all words up to the next option, negative weights among them") {
+  const Words words{"1=a", "-0.5=b", "1/3=c"};
+  const auto merge = parse_options(program(Verb::merge), {"--average", "1=a", "-0.5=b", "1/3=c", "-o", "m"});
+  CHECK((merge.average == words && merge.source.empty() && merge.output == "m"));
+  for (const Words& line : {Words{"B", "--average", "1=a", "-0.5=b", "1/3=c"},
+                            {"--average", "1=a", "-0.5=b", "1/3=c", "B"},
+                            {"--average", "1=a", "-0.5=b", "--average", "1/3=c", "--json", "B"}}) {
+    const auto verify = parse_options(program(Verb::verify), line);
+    CHECK((verify.average == words && verify.source.empty() && verify.output == "B"));
+  }
+  CHECK_THAT(refusal(Verb::merge, {"a", "--average", "1=b", "-o", "m"}), Contains("W=a"));
+  CHECK_THAT(refusal(Verb::merge, {"--average", "1=b", "--virtual", "-o", "m"}), Contains("--virtual"));
+  CHECK_THAT(refusal(Verb::verify, {"--average", "1=b"}), Contains("--average"));
+}
+
 TEST_CASE("a lone dash is a value") {
   CHECK(parse_options(program(Verb::merge), {"--layout", "-", "s", "-o", "m", "--report", "-"}).source_layout == "-");
 }

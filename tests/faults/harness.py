@@ -314,6 +314,10 @@ class Place:
     def reshard(self, *more, output="resharded", **how):
         return Job(self, "ckpt-reshard", ["--from", self.layout, "--to", self.target, *more, self.job], output, **how)
 
+    def averaged(self, **how):
+        words = [f"0.3={self.job}:{self.layout}", f"0.7={self.whole}", "--only", "*", "--to", self.target]
+        return Job(self, "ckpt-reshard", ["--average", *words], "averaged", **how)
+
 
 def run_cases(cases, at_once=1):
     """Runs functions by name, tells of each, and ends the program with 1 when one has failed."""

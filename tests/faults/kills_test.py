@@ -93,10 +93,11 @@ def main():
         place = Place(options, directory)
         in_safetensors = place.reshard("--format", "safetensors", output="safetensors")
         in_dcp = place.reshard("--format", "dcp", output="dcp")
-        alone = [place.merge(), place.split(), place.reshard(), place.merge("merged.safetensors"), in_safetensors, in_dcp, place.tables(), place.shards()]
+        alone = [place.merge(), place.split(), place.reshard(), place.merge("merged.safetensors"), in_safetensors, in_dcp, place.tables(), place.shards(),
+                 place.averaged()]
         together = [place.merge(ranks=2), place.split(ranks=2), place.reshard("--exchange", "mpi", ranks=2), place.tables(ranks=2),
                     place.shards(ranks=2)]
-        each = -(-options.kills // 13)
+        each = -(-options.kills // 14)
         waits = [place.merge("waited.h5", ranks=2), place.merge("waited.h5")]
         run_cases({job.name: kill(job, ways, each, dice)
                    for jobs, ways in ((together, RANKS), (alone, ALONE)) for job in jobs} |

@@ -13,6 +13,7 @@
 #include "jobs/types/progress.hpp"
 #include "jobs/types/resources.hpp"
 #include "jobs/types/selection.hpp"
+#include "jobs/types/weighted_place.hpp"
 #include "layout/names/prefix_change.hpp"
 #include "store/stores.hpp"
 
@@ -50,6 +51,7 @@ struct Difference {
 struct CompareJob {
   CheckpointPlace a;
   CheckpointPlace b;
+  std::vector<WeightedPlace> average = {};       ///< as ReshardJob::average, for A
   NameChoice names = {};                         ///< applies to A's parameters; to those that only B has, by B's names
   ReplicaCheck replicas = ReplicaCheck::sample;  ///< how far A's copies are compared before one is read
   std::optional<DType> dequantised = {};         ///< A's quantised weights are numbers of this type

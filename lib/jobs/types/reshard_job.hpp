@@ -15,6 +15,7 @@
 #include "jobs/types/progress.hpp"
 #include "jobs/types/resources.hpp"
 #include "jobs/types/selection.hpp"
+#include "jobs/types/weighted_place.hpp"
 #include "output/output.hpp"
 #include "store/stores.hpp"
 
@@ -25,7 +26,8 @@ enum class Verify { none, written, reread };
 /// One checkpoint to be written in another layout.
 struct ReshardJob {
   CheckpointPlace source;
-  std::vector<CheckpointPlace> deltas;  ///< applied to the source's tables, oldest first
+  std::vector<CheckpointPlace> deltas;      ///< applied to the source's tables, oldest first
+  std::vector<WeightedPlace> average = {};  ///< the source is their average; the first of them lies at `source`
   TargetChoice target;
   OutputPlace output;              ///< a dry run may have an empty path: then nothing about the place is checked
   std::string format;              ///< of the output's files; empty: by the ending of their names

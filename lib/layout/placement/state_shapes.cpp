@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "layout/names/affix.hpp"
+#include "layout/names/literal.hpp"
 #include "layout/names/name_groups.hpp"
 
 namespace ckpt {
@@ -90,6 +91,13 @@ std::vector<std::string> state_shape_warnings(const Placement& placement,
   warnings.push_back(placement.layout().origin + ": " + std::to_string(left_out) +
                      " more kinds of state have other logical shapes than their parameters");
   return warnings;
+}
+
+std::vector<std::string> state_patterns(const Placement& placement) {
+  std::vector<std::string> patterns;
+  for (const auto& [affix, groups] : states_of(placement))
+    patterns.push_back(literal(affix.before) + "*" + literal(affix.behind));
+  return patterns;
 }
 
 }  // namespace ckpt

@@ -15,4 +15,7 @@ namespace ckpt {
 std::vector<std::string> state_shape_warnings(const Placement& placement,
                                               const std::function<bool(ParameterId)>& is_allowed);
 
+/// Returns a pattern for each kind of such state: "exp_avg.*", "state.*.step".
+std::vector<std::string> state_patterns(const Placement& placement);
+
 }  // namespace ckpt

@@ -1,0 +1,301 @@
+#include "checkpoint/averaged_files.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/shell_word.hpp"
+#include "checkpoint/part_of_file.hpp"
+#include "checkpoint/source_reader.hpp"
+#include "tensor/weighted_sum.hpp"
+
+namespace ckpt {
+
+namespace {
+
+constexpr std::uint64_t least_averaged = 16ULL << 10;
+constexpr std::uint64_t most_averaged = 256ULL << 10;
+
+}  // namespace
+
+/// Another checkpoint than the first, ready to be read in the first one's order.
+class AveragedFiles::Other {
+ public:
+  Other(const AveragedSource& source, const Placement& first, std::uint64_t window_bytes, std::size_t most_open,
+        SourceStore& store)
+      : source_(source),
+        readers_(source.placement, {}),
+        planner_(source.placement, first, source.source_of, readers_, source.links),
+        reader_(source.checkpoint, source.placement, store, window_bytes, most_open) {}
+
+  const DType& dtype(ParameterId of_first) const {
+    return source_.placement.tensors()[source_.source_of[of_first]].dtype;
+  }
+
+  /// Reads the elements of a region of the first one's parameter to their places among those from `begin` on.
+  void read(ParameterId of_first, const Region& region, std::uint64_t begin, std::byte* out,
+            std::span<std::byte> scratch) {
+    planner_.for_each_transfer(of_first, region, begin, 0, [&](const Transfer& transfer) {
+      reader_.read(transfer, out + transfer.target_offset, scratch);
+    });
+  }
+
+ private:
+  const AveragedSource& source_;
+  Readers readers_;
+  Planner planner_;
+  SourceReader reader_;
+};
+
+/// What each dataset of a file shows. Files that declare the same share one.
+struct AveragedFiles::View {
+  struct Array {
+    ArrayId array = 0;
+    Averaging::Kind kind = Averaging::Kind::own;
+    DType stored;
+    DType shown;
+    std::vector<DType> of_others;
+    std::optional<WeightedSum> sum;
+    mutable std::atomic_flag has_overflowed = ATOMIC_FLAG_INIT;  // and a warning says so
+  };
+  std::vector<std::unique_ptr<const Array>> arrays;  // by dataset; null: it is as it is stored
+};
+
+class AveragedFiles::File final : public PartOfFile {
+ public:
+  File(const AveragedFiles& all, Position card, std::shared_ptr<const View> view, std::unique_ptr<SourceFile> whole)
+      : PartOfFile(std::move(whole), every(view->arrays.size())), all_(all), card_(card), view_(std::move(view)) {}
+
+  void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    const View::Array* const array = view_->arrays.at(dataset).get();
+    if (array == nullptr) return PartOfFile::read(dataset, offset, out);
+    const std::uint64_t size = array->shown.size;
+    const Interval all{offset / size, (offset + out.size()) / size};
+    const std::uint64_t piece = piece_elements(*array);
+    for (std::uint64_t lo = all.lo; lo < all.hi; lo += piece) {
+      const Interval here{lo, std::min(all.hi, lo + piece)};
+      read_piece(dataset, *array, here, out.subspan((lo - all.lo) * size, here.size() * size));
+    }
+  }
+  void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    view_->arrays.at(dataset) ? read(dataset, offset, out) : PartOfFile::read_as_stored(dataset, offset, out);
+  }
+  std::optional<StridedForm> strided(std::size_t dataset) const override {
+    return view_->arrays.at(dataset) ? std::nullopt : PartOfFile::strided(dataset);
+  }
+  bool will_need(std::size_t dataset, Interval bytes) override {
+    return view_->arrays.at(dataset) || PartOfFile::will_need(dataset, bytes);
+  }
+  std::optional<LocatedExtent> located(std::size_t dataset, std::uint64_t offset) const override {
+    return view_->arrays.at(dataset) ? std::nullopt : PartOfFile::located(dataset, offset);
+  }
+
+ private:
+  static std::vector<std::size_t> every(std::size_t count) {
+    std::vector<std::size_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    return numbers;
+  }
+
+  /// Elements that are read at a time: from all checkpoints they take a thread's share of the memory.
+  std::uint64_t piece_elements(const View::Array& array) const {
+    std::uint64_t widest = array.stored.size;
+    for (const DType& dtype : array.of_others) widest = std::max(widest, dtype.size);
+    const std::uint64_t buffers = all_.others_.size() + 2;
+    const std::uint64_t share = all_.how_.memory_bytes / 2 / all_.how_.threads / buffers;
+    return std::clamp(share, least_averaged, most_averaged) / widest;
+  }
+
+  void read_piece(std::size_t dataset, const View::Array& array, Interval here, std::span<std::byte> out) {
+    std::vector<std::pair<ParameterId, Region>> regions;
+    std::uint64_t held = 0;
+    all_.how_.placement.for_each_region(array.array, card_, here, [&](ParameterId parameter, const Region& region) {
+      regions.emplace_back(parameter, region);
+      held += numel(region.box.shape());
+    });
+    if (regions.empty()) return std::ranges::fill(out, std::byte{0});  // padding
+    thread_local std::vector<std::byte> memory;
+    std::uint64_t bytes = here.size() * array.stored.size;
+    for (const DType& dtype : array.of_others) bytes += here.size() * dtype.size;
+    const std::uint64_t scratch_bytes = std::max(least_averaged, bytes / (array.of_others.size() + 1));
+    if (memory.size() < bytes + scratch_bytes) memory.resize(bytes + scratch_bytes);
+    const std::uint64_t own_bytes = here.size() * array.stored.size;
+    const auto scratch = std::span(memory).subspan(bytes, scratch_bytes);
+    std::byte* at = memory.data();
+    PartOfFile::read(dataset, here.lo * array.stored.size, {at, own_bytes});
+    std::vector<const std::byte*> sources{at};
+    at += own_bytes;
+    for (std::size_t i = 0; i < array.of_others.size(); ++i) {
+      const std::uint64_t bytes_of_other = here.size() * array.of_others[i].size;
+      if (held < here.size() && array.kind == Averaging::Kind::equal) std::memcpy(at, memory.data(), own_bytes);
+      if (held < here.size() && array.kind == Averaging::Kind::sum) std::memset(at, 0, bytes_of_other);
+      sources.push_back(at);
+      for (const auto& [parameter, region] : regions) all_.others_[i]->read(parameter, region, here.lo, at, scratch);
+      at += bytes_of_other;
+    }
+    if (array.kind == Averaging::Kind::equal) return take_equal(array, here.lo, sources, out);
+    const std::uint64_t overflows = array.sum->run(sources, out.data(), here.size());
+    if (overflows != 0 && !array.has_overflowed.test_and_set())
+      log::warn("{}: weighted sums of finite numbers became infinite in {}",
+                all_.how_.placement.tensors()[regions.front().first].name, array.shown.name);
+  }
+
+  void take_equal(const View::Array& array, std::uint64_t begin, const std::vector<const std::byte*>& sources,
+                  std::span<std::byte> out) const {
+    for (std::size_t i = 1; i < sources.size(); ++i) {
+      const auto [differs, other] = std::mismatch(sources[0], sources[0] + out.size(), sources[i]);
+      if (differs == sources[0] + out.size()) continue;
+      const std::uint64_t element = begin + static_cast<std::uint64_t>(differs - sources[0]) / array.stored.size;
+      all_.how_.placement.for_each_region(
+          array.array, card_, {element, element + 1}, [&](ParameterId parameter, const Region& region) {
+            const std::string name = all_.how_.placement.tensors()[parameter].name;
+            throw Error(Kind::input, "parameter '" + name + "'",
+                        {"its element " + to_string(region.box.lo) + " (" + array.stored.name.str() +
+                             ") is another one in " + all_.how_.others[i - 1].name + " than in " + all_.how_.name,
+                         "the same in all: only floating-point numbers are averaged",
+                         "leave it out with --drop " + shell_word(name)})
+                .of_parameter(name);
+          });
+    }
+    std::memcpy(out.data(), sources[0], out.size());
+  }
+
+  const AveragedFiles& all_;
+  Position card_;
+  std::shared_ptr<const View> view_;
+};
+
+/// Makes the views of files.
+class AveragedFiles::Builder {
+ public:
+  explicit Builder(AveragedFiles& made)
+      : made_(made), placement_(made.how_.placement), members_(placement_.arrays().size()) {
+    for (ArrayId array = 0; array < placement_.arrays().size(); ++array)
+      array_of_.emplace(placement_.arrays()[array].name, array);
+    for (ParameterId parameter = 0; parameter < made_.how_.kinds.size(); ++parameter)
+      if (made_.how_.kinds[parameter] != Averaging::Kind::own)
+        members_[placement_.array_of(parameter)].push_back(parameter);
+  }
+
+  void build() {
+    for (FileNumber file = 0; file < made_.catalogs_.size(); ++file) {
+      const std::size_t entry = made_.first_.table().entry(file);
+      std::shared_ptr<const Schema>& schema = made_.catalogs_[file].schema;
+      auto& known = known_[{schema.get(), entry}];
+      if (known.first == nullptr) known = show(*schema, entry);
+      schema = known.first;
+      made_.views_.push_back(known.second);
+    }
+  }
+
+ private:
+  using Shown = std::pair<std::shared_ptr<const Schema>, std::shared_ptr<const View>>;
+
+  Shown show(const Schema& stored, std::size_t entry) const {
+    Schema shown = stored;
+    std::vector<StoredArray> arrays = *stored.arrays;
+    const auto view = std::make_shared<View>();
+    view->arrays.resize(arrays.size());
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      const auto found = array_of_.find(made_.first_.layout().files.stored_name(entry, arrays[i].name));
+      if (found == array_of_.end() || members_[found->second].empty()) continue;
+      auto array = reckoned(found->second, arrays[i].dtype);
+      Dataset& dataset = shown.datasets[i];
+      Dataset made;
+      made.storage = dataset.storage == Storage::empty ? Storage::empty : Storage::filtered;
+      made.chunk_bytes = dataset.chunk_bytes;
+      made.decoding_bytes = dataset.decoding_bytes;
+      made.piece = std::move(dataset.piece);
+      made.attributes = std::move(dataset.attributes);
+      if (array->shown != array->stored)
+        std::erase_if(made.attributes, [](const Attribute& each) { return each.name == "dtype"; });
+      dataset = std::move(made);
+      arrays[i].dtype = array->shown;
+      view->arrays[i] = std::move(array);
+    }
+    shown.arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
+    return {std::make_shared<const Schema>(std::move(shown)), view};
+  }
+
+  std::unique_ptr<View::Array> reckoned(ArrayId number, const DType& stored) const {
+    const Averaging& how = made_.how_;
+    const ParameterId first = members_[number].front();
+    auto array = std::make_unique<View::Array>();
+    array->array = number;
+    array->kind = how.kinds[first];
+    array->stored = stored;
+    array->shown = how.dtypes[first];
+    array->of_others = dtypes_of_others(first);
+    for (const ParameterId other : members_[number])
+      if (how.dtypes[other] != array->shown || dtypes_of_others(other) != array->of_others)
+        throw Error(Kind::input, "parameter '" + placement_.tensors()[other].name + "'",
+                    {"it lies in one array with '" + placement_.tensors()[first].name +
+                         "', but has another dtype in the output, or in another checkpoint that is averaged",
+                     "the same dtype for all tensors of an array", "merge each checkpoint alone, and average these"});
+    if (array->kind == Averaging::Kind::equal) return array;
+    std::vector<double> weights{how.weight};
+    std::vector<NumberFormat> formats{number_format(stored).value()};
+    for (std::size_t i = 0; i < how.others.size(); ++i) {
+      weights.push_back(how.others[i].weight);
+      formats.push_back(number_format(array->of_others[i]).value());
+    }
+    array->sum.emplace(std::move(weights), std::move(formats), number_format(array->shown).value());
+    return array;
+  }
+
+  std::vector<DType> dtypes_of_others(ParameterId parameter) const {
+    std::vector<DType> dtypes;
+    for (const auto& other : made_.others_) dtypes.push_back(other->dtype(parameter));
+    return dtypes;
+  }
+
+  AveragedFiles& made_;
+  const Placement& placement_;
+  std::map<std::string, ArrayId> array_of_;
+  std::vector<std::vector<ParameterId>> members_;  // of each array: those that are not the first one's own
+  std::map<std::pair<const Schema*, std::size_t>, Shown> known_;
+};
+
+AveragedFiles::AveragedFiles(Checkpoint first, Averaging how, SourceStore& store)
+    : first_(std::move(first)), how_(std::move(how)), catalogs_(first_.files()) {
+  for (const AveragedSource& each : how_.others)
+    others_.push_back(std::make_unique<Other>(each, how_.placement, how_.memory_bytes / 2 / how_.others.size(),
+                                              how_.most_open, store));
+  Builder(*this).build();
+}
+
+AveragedFiles::~AveragedFiles() = default;
+
+std::unique_ptr<SourceFile> AveragedFiles::open(FileNumber file, SourceStore& store) const {
+  return std::make_unique<File>(*this, first_.table().owner(file), views_[file], first_.open_file(file, store));
+}
+
+std::vector<const Checkpoint*> AveragedFiles::sources() const {
+  std::vector<const Checkpoint*> all{&first_};
+  for (const AveragedSource& other : how_.others) all.push_back(&other.checkpoint);
+  return all;
+}
+
+void AveragedFiles::check_equal(const std::vector<FileNumber>& files, SourceStore& store) const {
+  std::vector<std::byte> memory(most_averaged);
+  for (const FileNumber number : files) {
+    std::unique_ptr<SourceFile> file;
+    const std::vector<StoredArray>& arrays = *catalogs_[number].schema->arrays;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      const View::Array* const array = views_[number]->arrays[i].get();
+      if (array == nullptr || array->kind != Averaging::Kind::equal) continue;
+      if (!file) file = open(number, store);
+      const std::uint64_t bytes = numel(Shape(arrays[i].shape)) * arrays[i].dtype.size;
+      const std::uint64_t step = memory.size() / arrays[i].dtype.size * arrays[i].dtype.size;
+      for (std::uint64_t at = 0; at < bytes; at += step)
+        file->read(i, at, std::span(memory).first(std::min(step, bytes - at)));
+    }
+  }
+}
+
+}  // namespace ckpt

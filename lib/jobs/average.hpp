@@ -1,0 +1,53 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "checkpoint/averaged_files.hpp"
+#include "compare/replicas.hpp"
+#include "exchange/exchange.hpp"
+#include "jobs/types/name_mapping.hpp"
+#include "jobs/types/resources.hpp"
+#include "jobs/types/selection.hpp"
+#include "jobs/types/weighted_place.hpp"
+
+namespace ckpt {
+
+/// What a job says of the checkpoints that it averages.
+struct AverageChoice {
+  const std::vector<WeightedPlace>& places;  ///< the first one's, too
+  const NameChoice& names;                   ///< of the first one's parameters
+  const MapChoice& map;
+  const std::vector<Pattern>& first_copies;
+  bool is_dequantised = false;
+  std::vector<std::filesystem::path> models = {};  ///< that may have a config.json
+  bool is_like_model = false;                      ///< where no map is said, it asks for one
+  bool is_told = true;                             ///< what is averaged, and what is left out
+  const Resources& resources;
+};
+
+/// From here on `first` is the average of all checkpoints. `placement`: its own; `taken`: by its parameter, the dtype
+/// in which its average is wanted, and nothing for what the job does not take. Tells the user what is averaged.
+/// Collective. Throws input for checkpoints whose tensors differ in name or shape, or in elements that are no
+/// floating-point numbers, usage for quantised ones, and for files that some process does not see.
+void average(Checkpoint& first, Placement placement, const std::vector<std::optional<DType>>& taken,
+             const AverageChoice& choice, SourceStore& store, Communicator& processes);
+
+/// Unless a choice says what it takes, leaves out of it the optimizer's state that a checkpoint has: moments of several
+/// runs have no meaningful average. Tells the user if `is_told`. Collective.
+void leave_out_states(const Checkpoint& first, NameChoice& names, bool is_told, Communicator& processes);
+
+/// The bytes of a job's memory that reading the other checkpoints takes.
+std::uint64_t averaging_memory(std::uint64_t memory_bytes);
+
+/// Checks the bytes of all checkpoints but the first against their layouts, as `check_source` does. Collective.
+void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned threads, std::size_t most_open,
+                  SourceStore& store, Exchange& exchange, Communicator& processes);
+
+/// What was averaged, as JSON for a manifest and a job's description: paths, weights, and a fingerprint of each
+/// checkpoint's tensors, where its manifest has theirs. Collective.
+std::string averaged_json(const Checkpoint& averaged, const std::vector<WeightedPlace>& places,
+                          Communicator& processes);
+
+}  // namespace ckpt
