@@ -11,6 +11,7 @@ import launch_cases
 import measure
 import mindspore_cases
 import network_cases
+import saver_cases
 import storage_cases
 import table_cases
 import text_cases
@@ -238,4 +239,5 @@ CASES = {
     **format_cases.CASES,
     **torch_cases.CASES,
     **mindspore_cases.CASES,
+    **saver_cases.CASES,
 }
