@@ -230,7 +230,7 @@ std::string picture_of(const Inspection& inspection) {
                      panels_of(placement, parameters, !inspection.with_boxes, open_parameters(inspection)));
 }
 
-/// The map of names that is to be shown; null if none is. What the output would be padded to is not known.
+/// Returns the map of names to show, or null. Padding of an output is unknown here.
 std::shared_ptr<const NameMapping> mapping_of(const InspectOptions& options, const std::optional<Layout>& layout,
                                               Communicator& processes) {
   MapWish wish;
@@ -288,8 +288,10 @@ void run_inspection(const InspectOptions& options, std::optional<Layout> layout,
     if (mapping || options.names == every_map) {
       std::optional<Placement> alone;
       const Placement& placement = expected_in(found.files, inspection, alone);
-      return print(mapping ? names_text(placement, *mapping, output_width())
-                           : ready_maps_text(placement, output_width()));
+      if (!mapping) return print(ready_maps_text(placement, output_width()));
+      const Lines text = names_text(placement, *mapping, output_width());
+      if (found.checkpoint) check_trainer(*mapping, {}, *found.checkpoint, stores.reading());
+      return print(text);
     }
     if (picture != nullptr) picture->write(picture_of(inspection));
     if (options.json)

@@ -8,8 +8,8 @@
 
 namespace ckpt::cli {
 
-/// What a map of names makes of a checkpoint's tensors: a line for each, with the tensors that it is made of, in how
-/// many copies, and the shortest run of elements that moves together.
+/// Describes the tensors that a map of names makes from a checkpoint. Each line names the source tensors, the number of
+/// copies, and the shortest run of elements that moves together.
 Lines names_text(const Placement& placement, const NameMapping& mapping, std::optional<std::size_t> width);
 
 /// The maps that come with the programs, and how many of a checkpoint's names each side of them takes.

@@ -8,7 +8,7 @@ namespace ckpt::cli {
 
 namespace {
 
-/// What may stand behind an option.
+/// The kind of word that follows an option.
 enum class Value { none, word, file, other };
 
 Value value_of_option(const OptionText& option) {

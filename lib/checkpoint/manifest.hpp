@@ -49,8 +49,8 @@ struct ManifestTable {
   std::vector<KeptRows> kept_before = {};         ///< in the jobs that made the sources, each condition once
 };
 
-/// Where the fingerprints of the written data are recorded. A merged file that goes to a pipe usually has its manifest
-/// before the data, when they are not known yet. Data that is only shown is not written at all.
+/// The record that holds the fingerprints of the written data. A merged file in a pipe usually has its manifest before
+/// the data, when they are unknown. A view (`--virtual`) writes no data.
 enum class FingerprintPlace { nowhere, manifest, report, views };
 
 /// The manifest's text in place of fingerprints; empty if it has them, or the job made none.

@@ -141,8 +141,8 @@ bool is_model(const std::string& name) {
   });
 }
 
-/// The file that has a model's name, where all that have one are the same model's. The first of several ranks' files
-/// (consolidated.00.pth beside consolidated.01.pth) is no model.
+/// Returns the file with a model's name, if all such files hold the same model. The first file of several ranks
+/// (consolidated.00.pth beside consolidated.01.pth) holds no whole model.
 std::optional<std::size_t> only_model(const FoundFiles& found, const std::vector<std::size_t>& top) {
   std::optional<std::size_t> model;
   for (const auto& formats : names_of_models) {

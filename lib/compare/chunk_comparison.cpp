@@ -18,8 +18,8 @@ ChunkComparison::ChunkComparison(const ComparedPair& pair, std::uint32_t process
     is_scaled_ = is_scaled_ || pair.planner.scaling(parameter) != nullptr;
 }
 
-/// What a map recomputes is recomputed for the comparison, too: in B's dtype, as if it were written. Returns `bytes`
-/// for elements that only move.
+/// Recomputes elements that a map recomputes, in B's dtype, as if they were written. Returns `bytes` for elements that
+/// only move.
 std::span<std::byte> ChunkComparison::recomputed(const Chunk& chunk, std::span<std::byte> bytes) const {
   std::optional<ParameterId> scaled;  // a chunk holds elements of one parameter
   b_.for_each_region(chunk.array, chunk.card, chunk.elements, [&](ParameterId parameter, const Region&) {

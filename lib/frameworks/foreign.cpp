@@ -49,7 +49,7 @@ std::optional<ForeignDirectory> zarr(const fs::path& directory, const Names& nam
                           "restore it with what has written it, and save its arrays with safetensors.numpy.save_file"};
 }
 
-/// What is read is no longer foreign: a bundle whose index is there. This is what else lies about of TensorFlow's.
+/// TensorFlow's other files. A bundle with its index is not among them: it is read.
 std::optional<ForeignDirectory> tensorflow(const fs::path& /*directory*/, const Names& names) {
   static const std::regex data(R"((.*)\.data-\d{5,}-of-\d{5,})");
   static const std::regex being_saved(R"((.*)_temp_?[0-9a-f]*)");

@@ -31,7 +31,7 @@ bool is_of_weights(const std::string& name) {
   return name == manifest_name || name.starts_with('.');
 }
 
-/// A config.json without `quantization_config`; the same text if it has none.
+/// Returns a config.json without its `quantization_config`.
 std::string without_quantisation(const std::string& text, const std::string& origin) {
   constexpr const char* key = "quantization_config";
   parse_json(text, origin, {Kind::input, "a model's config.json", ""});  // within its limits

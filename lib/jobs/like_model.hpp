@@ -12,7 +12,7 @@
 
 namespace ckpt {
 
-/// What a directory of a Hugging Face model has beside the tensors of its weights.
+/// The contents of a Hugging Face model's directory, apart from its weights' data.
 struct ModelDirectory {
   std::map<std::string, std::string> file_of;  ///< by tensor; empty: all are in one file
   std::vector<std::string> others;  ///< files that are neither weights nor their index: config.json, tokenizer

@@ -31,7 +31,7 @@ std::string different_attribute(const Checkpoint& source, const Checkpoint& stan
 /// What differs without a look at the data.
 std::string different_form(const ReshardSides& sides, const Checkpoint& standing) {
   const Placement& target = sides.target.placement;
-  // The files of a directory with an index are of a format that is read by itself: its own is shown by the index.
+  // Files of a directory with an index have the format of their data; the index shows the directory's own.
   for (const FileCatalog& file : standing.files())
     if (sides.store->index() == nullptr && file.schema && file.schema->format != sides.store->name())
       return "it is of the format " + file.schema->format;
@@ -65,7 +65,8 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
                                 .dequantised = job.dequantised,
                                 .is_rounded = true,
                                 .resources = job.resources,
-                                .first_copies = job.first_copies};
+                                .first_copies = job.first_copies,
+                                .is_explained = false};
     const CompareReport found = compare(comparison, stores, processes, counters);
     return found.differences.empty() ? "" : "it holds other elements of " + found.differences.front().parameter;
   } catch (const Error& error) {

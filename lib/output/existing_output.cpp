@@ -124,8 +124,8 @@ bool is_journal_file(const std::string& name) {
   return name == job_name || name == job_draft_name || name.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// Visits everything below a directory without following links. `is_own` judges regular files; `may_keep`: whether
-/// small ones of others that may stand beside them are kept.
+/// Visits everything below a directory without following links. `is_own` recognises the output's own files; `may_keep`:
+/// whether small files of others may stay.
 template <class IsOwn>
 void walk(const fs::path& place, bool may_keep, ExistingOutput& found, const IsOwn& is_own) {
   std::error_code error;

@@ -14,7 +14,7 @@ namespace ckpt {
 
 namespace {
 
-/// What is read at a time to be summed.
+/// The bytes that are read at a time for a checksum.
 constexpr std::uint64_t summed_bytes = 1U << 18;
 
 }  // namespace

@@ -78,7 +78,7 @@ class TargetFiles {
   std::vector<ArrayId> order() const;
   /// Writes `bytes` from the chunk's beginning; they may extend beyond its end.
   void write(const Chunk& chunk, std::span<const std::byte> bytes);
-  /// Where a chunk begins in its file.
+  /// Returns the offset of a chunk in its file.
   std::uint64_t place_of(const Chunk& chunk) const;
   /// Whether only zeros, fewer than a page, are between the end of one chunk and the beginning of another in their
   /// file: a page is written whole anyway.

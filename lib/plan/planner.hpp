@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-/// Where a transfer's elements lie in the target's tensor, if they have other indices there than in the source's.
+/// The place of a transfer's elements in the target's tensor, if their indices there differ from the source's.
 struct TensorPlace {
   bool is_linked = false;   ///< else the transfer's box is one of both tensors, and the rest is empty
   std::uint64_t first = 0;  ///< the element that index 0 of the transfer's box would be

@@ -292,7 +292,7 @@ class FileChecksum {
  public:
   virtual ~FileChecksum() = default;
 
-  /// Writes the checksum of a file that is otherwise complete; does nothing if it has none. Throws io.
+  /// Writes the checksum of a file that is otherwise complete, if its format has one. Throws io.
   virtual void write(const std::filesystem::path& file, const FileRoom& room) const = 0;
 };
 

@@ -26,7 +26,7 @@ struct Format {
                                                ///< hold
   /// An ending that it shares with another format: files have it if they are made from a checkpoint of that format.
   std::string_view shared_ending = {};
-  /// What the names of its files begin with, if their endings differ.
+  /// The beginning of its files' names, if their endings differ.
   std::string_view beginning = {};
   bool is_directory = false;  ///< a file of it stands for all that lies in its directory
   bool is_written = true;     ///< otherwise its files are only read (ReadOnlyStore)

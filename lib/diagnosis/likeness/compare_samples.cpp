@@ -90,7 +90,7 @@ class Answering {
     answer.theirs.assign(theirs.begin(), theirs.begin() + kept);
   }
 
-  /// Returns whether this process reads any of it. What it does not read, or what is padding, is NaN.
+  /// Returns whether this process reads any of the box. Elements that it does not read, and padding, are NaN.
   bool read_ours(const Question& question, const Box& box, Room& room) const {
     const Planner& planner = *question.planner;
     const DType& dtype = planner.source().tensors()[planner.source_of(question.parameter)].dtype;

@@ -11,7 +11,7 @@
 
 namespace ckpt::likeness {
 
-/// What is compared: tensors that a planner makes of a source, with tensors of another checkpoint.
+/// A comparison of the tensors that a planner makes from a source with tensors of another checkpoint.
 struct Compared {
   const Planner& planner;
   const Readers& readers;

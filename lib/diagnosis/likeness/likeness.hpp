@@ -27,7 +27,7 @@ struct LikenessSources {
   std::function<bool(ParameterId)> is_weight = {};  ///< of the planner's target; null: all
 };
 
-/// What the other checkpoint says about the places of elements.
+/// The evidence that another checkpoint gives about the places of elements.
 struct LikenessFound {
   double typical = 0;               ///< the usual correlation
   bool is_compared = false;         ///< else nothing can be compared
@@ -45,7 +45,7 @@ LikenessFound find_unlike(const LikenessSources& sources, const std::vector<Patt
 /// Throws input if tensors are unlike; warns if the other checkpoint tells nothing. Collective.
 void check_likeness(const LikenessSources& sources, const std::vector<Pattern>& excused, Communicator& processes);
 
-/// The same in words, for a comparison that has found differences; empty: nothing can be compared. Collective.
+/// Explains differences that a comparison has found; empty if nothing can be compared. Collective.
 std::string likeness_in_words(const LikenessSources& sources, Communicator& processes);
 
 }  // namespace ckpt

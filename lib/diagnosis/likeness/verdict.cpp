@@ -29,7 +29,7 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Whether chance does not explain a correlation of so many pairs (Fisher's z).
+/// Whether a correlation of `count` pairs is significantly below the typical one (Fisher's z).
 bool is_significant(double found, double typical, double count) {
   const auto z = [](double r) { return std::atanh(std::clamp(r, -0.999999, 0.999999)); };
   return z(typical) - z(found) > deviations / std::sqrt(std::max(count - 3, 1.0));

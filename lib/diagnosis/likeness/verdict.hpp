@@ -10,7 +10,7 @@
 
 namespace ckpt::likeness {
 
-/// What was read of a tensor and of the one that has its name in another checkpoint.
+/// Samples of a tensor and of its namesake in another checkpoint.
 struct TensorSample {
   std::string name;
   Shape shape;

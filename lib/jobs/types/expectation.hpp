@@ -52,7 +52,7 @@ class ExpectedTensors {
   void refuse(const Deviations& found, const std::string& object, const std::string& change = "",
               bool can_rename = false) const;
 
-  /// What is expected; null: nothing.
+  /// The expected checkpoint, or null.
   const Reference* reference() const noexcept { return reference_ ? &*reference_ : nullptr; }
   /// Whether anything is expected.
   explicit operator bool() const noexcept { return reference_.has_value(); }

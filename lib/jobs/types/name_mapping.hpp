@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-/// What a user says of the map of names between source and output.
+/// A user's choice of the map of names between source and output.
 struct MapChoice {
   std::string map = {};   ///< a file, or the name of a ready map; empty: none is said
   std::string side = {};  ///< that the source has; empty: its names tell
@@ -37,7 +37,7 @@ struct SizedMap {
 /// A map of names in a job: how the source's tensors become the output's.
 class NameMapping {
  public:
-  /// Of several maps the one counts that takes the source's names.
+  /// Uses the one of several maps that takes the source's names.
   NameMapping(std::vector<std::unique_ptr<SizedMap>> maps, MapWish wish);
 
   /// Tensors that have the output's names already stay as they are. Otherwise `by` is the map's text and sizes, and the
@@ -53,7 +53,10 @@ class NameMapping {
   /// The one-word changes of a tensor's rule that fit every shape, of the tensors of this name that they make.
   std::vector<Change> changes(const MapSource& source, const std::string& name) const;
 
-  /// Whether the output's side has a name that is no weight (`drop`).
+  /// Throws input if a size that was used differs from the one that the source's trainer recorded.
+  void check_sizes(const ModelConfig& recorded) const;
+
+  /// Whether the output's side lists a name under `drop`: it holds no weight.
   bool is_no_weight(const std::string& name) const;
 
   /// The text of the map and the sizes in use, as JSON: what a job that is resumed must have in common with the earlier

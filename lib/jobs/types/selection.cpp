@@ -100,6 +100,7 @@ struct TensorChoice {
   ParameterId from;
   std::shared_ptr<const TensorLinks> links;
   InternedText before;  ///< its name before `rename`
+  bool is_state = false;
 };
 
 MapSource taken(const NameChoice& choice, const NameFilter& name_filter, const Placement& source) {
@@ -121,7 +122,9 @@ std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& 
   }
   MappedTensors mapped = choice.mapping->convert(kept);
   for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
-    chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name});
+    chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name,
+                      mapped.origins[i].is_state});
+  selection.recut_states = std::move(mapped.recut_states);
   selection.equal = std::move(mapped.equal);
   selection.notes = notes_of(mapped);
   selection.map = std::move(mapped.by);
@@ -182,6 +185,7 @@ Selection select(const NameChoice& choice, const Placement& source, const std::m
            {Advice::What::rename, ""}});
   selection.tensors.reserve(chosen.size());
   for (TensorChoice& each : chosen) {
+    if (each.is_state) selection.states.insert(each.tensor.name);
     selection.tensors.push_back(std::move(each.tensor));
     selection.source_of.push_back(each.from);
     if (choice.mapping) selection.links.push_back(std::move(each.links));
@@ -226,7 +230,7 @@ void add_meshes(const std::vector<std::string>& axes, std::size_t axis, std::uin
     if (cards % size == 0) add_meshes(axes, axis + 1, cards / size, lead + std::to_string(size), found);
 }
 
-/// The meshes of a mesh's axes that have so many cards, in words.
+/// Lists the meshes with these axes that have the given number of cards.
 std::string meshes_of(const Mesh& mesh, std::uint64_t cards) {
   std::vector<std::string> found;
   add_meshes(mesh.axes, 0, cards, "", found);

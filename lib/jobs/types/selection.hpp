@@ -62,14 +62,16 @@ class NameFilter {
 /// Renames values other than parameters; null if a choice says nothing. It holds a copy of the choice.
 NewName new_name_of(const NameChoice& choice);
 
-/// What is to be written: the kept tensors under their new names, and where each comes from.
+/// The tensors to write, under their new names, and the source of each.
 struct Selection {
   std::vector<Tensor> tensors;         ///< sorted by name
   std::vector<ParameterId> source_of;  ///< the source's parameter, parallel to tensors
   Planner::Links links = {};           ///< parallel to tensors, or empty: the elements are those of `source_of`
   std::vector<std::pair<ParameterId, ParameterId>> equal = {};  ///< the source's parameters that must be equal
   std::vector<std::string> notes = {};                          ///< what a map of names leaves out
-  std::string map = {};  ///< the map of names that made it, as JSON (NameMapping::convert)
+  std::string map = {};                        ///< the map of names that made it, as JSON (NameMapping::convert)
+  std::set<std::string> states = {};           ///< tensors of an optimizer's state, as far as a map tells
+  std::vector<std::string> recut_states = {};  ///< the map's (MappedTensors)
 
   const TensorLinks* links_of(std::size_t tensor) const { return links.empty() ? nullptr : links[tensor].get(); }
   /// Calls visit(parameter) for all of the source's parameters that are taken; for some several times.

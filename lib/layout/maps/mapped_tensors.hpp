@@ -15,19 +15,19 @@
 
 namespace ckpt {
 
-/// What is known of the names that a map should give.
+/// The output that a map should give, as far as it is known.
 struct MapWish {
   std::vector<std::string> names;  ///< the expected ones; empty: unknown
   std::function<std::optional<Shape>(const std::string& name)> shape = {};
-  /// Whether the output's layout pads a dimension itself, so that the tensor has none of the padding.
+  /// Whether the output's layout pads a dimension itself; the tensor then has no padding.
   std::function<bool(const std::string& name, std::size_t dim)> is_padded = {};
-  /// Whether the output's layout speaks of stacked names; nothing if it does not tell.
+  /// Whether the output's layout names stacked tensors; nothing if that is unknown.
   std::function<std::optional<bool>(const StackedNames&)> is_stacked = {};
   bool has_states = true;          ///< else the state of an optimizer is left out
   bool allows_arithmetic = false;  ///< else rules that recompute elements are refused
 };
 
-/// The tensors of one system as those of another.
+/// The tensors of one system, expressed by those of another.
 struct MappedTensors {
   struct Origin {
     ParameterId first = 0;                          ///< a source tensor
@@ -40,10 +40,11 @@ struct MappedTensors {
   std::vector<Origin> origins;                             ///< parallel
   std::vector<std::pair<ParameterId, ParameterId>> equal;  ///< source tensors that must be equal
   std::vector<std::string> dropped;                        ///< names that only the source has (`drop`)
-  std::string by;                                          ///< what made them, as JSON; empty: nothing had to
-  std::vector<std::string> recomputed;                     ///< target tensors that no move makes
+  std::string by;                                          ///< the map and its sizes, as JSON; empty: no rule was used
+  std::vector<std::string> recomputed;                     ///< target tensors that arithmetic makes
+  std::vector<std::string> recut_states;                   ///< target state of tensors that one side fuses
   std::uint64_t states = 0;                                ///< tensors of an optimizer's state that are left out
-  std::vector<std::string> passed_over;                    ///< target tensors of rules for which the source has none
+  std::vector<std::string> passed_over;                    ///< target tensors whose rules find no source tensor
 };
 
 /// Source tensors with their numbers in a placement.

@@ -73,8 +73,8 @@ struct NameMap {
 /// Returns the text of a map that another one is based on, and its name in messages.
 using OpenMap = std::function<std::pair<std::string, std::string>(const std::string& name)>;
 
-/// Parses a map strictly. Throws layout, naming origin, JSON pointer, what was found and what is allowed; for a rule
-/// that is no bijection both tensors and the axis.
+/// Parses a map strictly. Throws layout with the origin, the JSON pointer, the value found and those allowed; if a rule
+/// is not a bijection, with both tensors and the axis.
 NameMap parse_name_map(const std::string& json_text, const std::string& origin, const OpenMap& open);
 
 /// Returns the JSON schema of the language, as layouts/names/schema.json has it.

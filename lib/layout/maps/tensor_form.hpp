@@ -17,7 +17,7 @@ struct AxisPlace {
   std::uint64_t step = 1;
 };
 
-/// Where a piece of a tensor lies in it: index base[d] + Σ step · axis in dimension d.
+/// The place of a piece in its tensor: index base[d] + Σ step · axis in dimension d.
 struct PiecePlace {
   Shape base;
   std::vector<AxisPlace> axes;

@@ -67,7 +67,7 @@ TensorLinks::TensorLinks(std::vector<TensorPiece> pieces, std::optional<Scaling>
   for (TensorPiece& piece : pieces) {
     std::vector<PieceAxis>& axes = piece.axes;
     join_axes(axes);
-    // Of the axes of one dimension, those with large steps come first: then few values meet a box.
+    // Within a dimension, axes with large steps come first, so that few values meet a box.
     std::stable_sort(axes.begin(), axes.end(),
                      [](const PieceAxis& a, const PieceAxis& b) { return a.target_step > b.target_step; });
     const std::uint64_t kept = axes_to_keep(axes);

@@ -31,8 +31,8 @@ struct TensorPiece {
   std::vector<PieceAxis> axes;
 };
 
-/// Where the elements of one tensor lie in the tensors of another system, for the planner. What is held are the pieces;
-/// links, of which a piece may have thousands, are worked out when asked for.
+/// The places of one tensor's elements in the tensors of another system, for the planner. Only pieces are held. A piece
+/// may have thousands of links, which are computed on request.
 class TensorLinks {
  public:
   /// `scaling`: what becomes of the elements on the way; nothing: they move as they are.

@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-/// What a model's config.json says of its quantised weights (`quantization_config`).
+/// The `quantization_config` of a model's config.json.
 struct QuantisationConfig {
   std::string method;   ///< "fp8", "gptq", …; empty: it says nothing
   std::string format;   ///< of GPTQ: "gptq", or "gptq_v2", which stores zero points as they are
@@ -43,7 +43,7 @@ struct QuantisedWeight {
   Shape block;       ///< in each dimension of `shape`, how many elements share a scale (gptq, awq: inputs)
   Shape unit;        ///< a cut must be at multiples of these, or at the end
 
-  // Names of its tensors; empty: it has none.
+  // Names of its tensors; empty: the family has no such tensor.
   std::string codes;
   std::string scales;
   std::string factor;        ///< of all scales
@@ -73,7 +73,7 @@ struct QuantisedWeight {
 /// The quantised weights among tensors.
 struct QuantisedWeights {
   std::vector<QuantisedWeight> weights;  ///< in the order of their codes
-  /// Tensors that belong to the family of none, although they look so, and why they are no weights.
+  /// Tensors that look like parts of a family but belong to none, each with the reason.
   std::vector<std::pair<std::string, Error>> problems;
   std::vector<std::string> strays;  ///< scales of activations that belong to no weight
 

@@ -34,7 +34,7 @@ bool is_there(const fs::path& file) {
   return fs::is_regular_file(file, none);
 }
 
-/// What the metadata beside the arrays say of them.
+/// The metadata beside the arrays: names, texts, and keys of random numbers.
 class Tree {
  public:
   explicit Tree(const fs::path& directory) {

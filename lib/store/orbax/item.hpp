@@ -34,7 +34,7 @@ struct ItemArray {
   const Place* find(std::uint64_t number) const;
 };
 
-/// What a directory holds that Orbax calls an item: a tree's arrays, and its texts.
+/// An item of Orbax: the arrays and texts of one tree.
 struct Item {
   std::vector<ItemArray> arrays;  ///< ascending by name
   std::vector<std::pair<std::string, std::string>> texts;
@@ -52,8 +52,8 @@ struct StoredPiece {
   std::uint64_t offset = 0;  ///< of its first element in the file
 };
 
-/// Returns the piece that an array's chunks in a file make up; nothing if the file has none of them. Throws input if
-/// they do not lie as one row-major piece, as in files of other writers.
+/// Returns the piece that an array's chunks in a file form, or nothing if the file has no chunk of it. Throws input if
+/// the chunks do not form one row-major piece (files of other writers).
 std::optional<StoredPiece> piece_in(const ItemArray& array, std::uint32_t file);
 
 /// Reads what describes an item, but no array: an OCDBT database, or a directory for each array. Throws input if it is

@@ -16,7 +16,7 @@ inline constexpr const char* ocdbt_manifest = "manifest.ocdbt";
 inline constexpr std::string_view ocdbt_manifest_magic = "\x0c\xdb\x3a\x2a";
 inline constexpr std::string_view ocdbt_node_magic = "\x0c\xdb\x20\xde";
 
-/// Where a value lies.
+/// The place of a value.
 struct Place {
   static constexpr std::uint32_t inlined = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t file = inlined;  ///< an index into KeyValues::files

@@ -21,7 +21,7 @@ using orbax::Item;
 using orbax::ItemArray;
 
 constexpr const char* orbax_name = "orbax";
-/// Items that are kept after their catalog was read, to be opened.
+/// Items kept between the reading of their catalog and their opening.
 constexpr std::size_t most_items = 4;
 /// Memory for a child that reads an item's metadata: an entry of 60 bytes becomes some 300.
 constexpr std::uint64_t index_memory_bytes = 8ULL << 30;
@@ -31,7 +31,7 @@ fs::path directory_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
-/// Whether a file stands for an item: the manifest of a database, or the description of a tree.
+/// Whether a file represents an item: the manifest of a database, or the description of a tree.
 bool is_item(const fs::path& path) {
   const bool is_tree = path.filename() == orbax::item_metadata;
   if (!is_tree && path.filename() != orbax::ocdbt_manifest) return false;

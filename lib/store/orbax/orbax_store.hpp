@@ -7,7 +7,7 @@
 
 namespace ckpt {
 
-/// What the names of written data files begin with.
+/// The beginning of written data files' names.
 inline constexpr std::string_view orbax_data = "orbax_data_";
 
 /// Checkpoints of Orbax (JAX): an item, which its `manifest.ocdbt` or `_METADATA` stands for.

@@ -45,7 +45,7 @@ std::string text(const Json& object, const char* name) {
   return value.get<std::string>();
 }
 
-/// Returns the object `configuration` of a codec or grid: an empty one if it has none.
+/// Returns the object `configuration` of a codec or grid, or an empty one.
 Json configuration(const Json& object) {
   return object.is_object() ? object.value("configuration", Json::object()) : Json::object();
 }

@@ -60,7 +60,7 @@ inline constexpr std::uint64_t most_json_bytes = 1U << 20;  ///< of an array's m
 /// https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html
 std::optional<ZarrArray> zarr_array(const std::string& json);
 
-/// Returns zarr 2's name of a type, of which `mark` (ZarrArray::mark) may tell more; empty if it has none.
+/// Returns zarr 2's name of a type, which `mark` (ZarrArray::mark) may refine; empty if zarr 2 lacks the type.
 std::string zarr2_type(const DType& dtype, const std::string& mark);
 
 /// Returns the number of the value with this key (behind the array's name and a slash) in row-major order of the grid;

@@ -18,7 +18,7 @@ namespace ckpt::tensorflow {
 
 namespace {
 
-/// Beyond that, tensors of strings are no small values.
+/// Tensors of strings beyond this size are not carried.
 constexpr std::uint64_t most_string_bytes = 256ULL << 20;
 
 /// An entry of some twenty bytes becomes a tensor with its pieces, an array and a dataset, of which there are copies.
@@ -91,7 +91,7 @@ class BundleReader {
     with_file(files_[piece.file].path.string(), [&] { with_context("/" + tensor.name, work); });
   }
 
-  /// Returns nothing if there is no room for more strings.
+  /// Returns the strings, or nothing beyond the limit of all strings.
   std::optional<std::vector<std::string>> strings_of(const BundleTensor& tensor) {
     const BundlePiece& piece = tensor.pieces.front();
     check_place(piece);
@@ -111,7 +111,7 @@ class BundleReader {
                  "was the file cut off when it was copied, or is it of another step? Copy it again"});
   }
 
-  /// Returns whether a tensor is one for the layout: strings that are no texts are leaves.
+  /// Returns whether the layout lists a tensor. Strings that are not texts are leaves.
   bool add(const BundleTensor& tensor) {
     if (tensor.refusal) return add_unreadable(tensor, *tensor.refusal);
     if (tensor.type == string_number) return add_strings(tensor);
