@@ -12,6 +12,7 @@ import launch_cases
 import measure
 import mindspore_cases
 import network_cases
+import saver_cases
 import storage_cases
 import table_cases
 import text_cases
@@ -240,4 +241,5 @@ CASES = {
     **format_cases.CASES,
     **torch_cases.CASES,
     **mindspore_cases.CASES,
+    **saver_cases.CASES,
 }

@@ -6,7 +6,9 @@ from measure import Side
 from models import Mesh, model
 from rows import Case, Row, data_text, versus
 
-ENDINGS = {"safetensors": ".safetensors", "torch": ".pt", "mindspore": ".ckpt", "dcp": None}  # a directory, which says itself how it is cut
+# Without an ending: a directory, which says itself how it is cut.
+ENDINGS = {"safetensors": ".safetensors", "torch": ".pt", "mindspore": ".ckpt", "paddle": ".pdparams", "dcp": None, "paddle_dist": None,
+           "tensorflow": None, "orbax": None}
 SOURCE, TARGET = "dp=2,tp=4", "dp=7,tp=1"
 
 
@@ -17,9 +19,9 @@ def layout(space, mesh, ending):
     return path
 
 
-def job(space, source, output, before=".h5", after=".h5", target=TARGET, words=()):
+def job(space, source, output, before=".h5", after=".h5", target=TARGET, words=(), form="hdf5"):
     words = [*(["--from", layout(space, SOURCE, before)] if before else []), "--to", layout(space, target, after or ".h5"),
-             *([] if after else ["--format", "dcp"]), *words]
+             *([] if after else ["--format", form]), *words]
     return Side([space.program("ckpt-reshard"), "-q", "--no-fsync", *words, source, "-o", output], output)
 
 
@@ -32,8 +34,8 @@ def formats(case, space, options):
 
     for name, ending in ENDINGS.items():
         other = space.path(name)
-        measure.produce(job(space, source, other, after=ending, target=SOURCE))
-        for what, side in (("from", job(space, other, output, before=ending)), ("to", job(space, source, output, after=ending))):
+        measure.produce(job(space, source, other, after=ending, target=SOURCE, form=name))
+        for what, side in (("from", job(space, other, output, before=ending)), ("to", job(space, source, output, after=ending, form=name))):
             rows.append(versus(case, space, options, side, rival, check, 1.15, variant=f"{what} {name}",
                                bytes=space.bytes_of("gpt", SOURCE), definition=f"8 → 7, {data_text(space, 'gpt', SOURCE)}, "
                                f"{what} {name}: wall of ckpt-reshard / its wall from HDF5 to HDF5"))
