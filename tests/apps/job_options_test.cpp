@@ -121,6 +121,7 @@ TEST_CASE("nccl has a share of the GPU's memory, and patience") {
   const ReshardJob usual = job_of({});
   CHECK(usual.resources.device_memory_bytes == 2ULL << 30);
   CHECK(usual.resources.stall_limit.count() == 120);
+  CHECK(usual.resources.patience == Communicator::default_patience);
   Options options;
   options.exchange = "nccl";
   options.device_memory = "3GiB";
@@ -129,6 +130,7 @@ TEST_CASE("nccl has a share of the GPU's memory, and patience") {
   CHECK(job.resources.exchange == ExchangeKind::nccl);
   CHECK(job.resources.device_memory_bytes == 3ULL << 30);
   CHECK(job.resources.stall_limit.count() == 7);
+  CHECK(job.resources.patience.count() == 7);
   CHECK(job_of({}, {{"CKPT_DEVICE_MEMORY", "1GiB"}}).resources.device_memory_bytes == 1ULL << 30);
   CHECK(job_of({}, {{"CKPT_STALL_TIMEOUT", "5"}}).resources.stall_limit.count() == 5);
   options.stall_timeout = "0";

@@ -185,7 +185,10 @@ MpiCommunicator<Abi>::~MpiCommunicator() {
   if (interrupted_ || (unwinding && !failed_together())) abandon(1);
   if (heartbeat_->leave()) abandon(1);
   heartbeat_.reset();
-  comm_.reset();
+  {
+    const std::lock_guard turn(turn_at_mpi());  // another communicator's heart may beat
+    comm_.reset();
+  }
   if (started_mpi_ && mpi_.finalize() != 0) log::warn("MPI_Finalize failed");
 }
 
