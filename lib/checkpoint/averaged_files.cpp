@@ -118,7 +118,10 @@ class AveragedFiles::File final : public PartOfFile {
       regions.emplace_back(parameter, region);
       held += numel(region.box.shape());
     });
-    if (regions.empty()) return std::ranges::fill(out, std::byte{0});  // padding
+    if (regions.empty()) {  // padding
+      std::ranges::fill(out, std::byte{0});
+      return;
+    }
     thread_local std::vector<std::byte> memory;
     std::uint64_t bytes = here.size() * array.stored.size;
     for (const DType& dtype : array.of_others) bytes += here.size() * dtype.size;
