@@ -13,12 +13,13 @@ if(CKPT_SANITIZE)
     $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${CMAKE_CURRENT_LIST_DIR}/sanitizer_options.cpp>)
 endif()
 
-# ckpt_room([COLD] ROOMS... LIBRARIES...): the library of the current folder of lib/, made of every source below it that is not in
-# another room. ROOMS are the rooms that it may include, LIBRARIES others' libraries. Headers of a room are found through a
-# folder of its own, which holds a link to the room and nothing else: a room that is not listed here is not found, unless
-# one of the listed rooms brings it along. scripts/layering is stricter: it compares this list with the includes.
+# ckpt_room([COLD] ROOMS... LIBRARIES... UNITS...): the library of the current folder of lib/, made of every source below it that is not
+# in another room. ROOMS are the rooms that it may include, LIBRARIES others' libraries, UNITS folders to compile together
+# (quick_build.cmake). Headers of a room are found through a folder of its own, which holds a link to the room and nothing else: a
+# room that is not listed here is not found, unless one of the listed rooms brings it along. scripts/layering is stricter: it
+# compares this list with the includes.
 function(ckpt_room)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "COLD" "" "ROOMS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "COLD" "" "ROOMS;LIBRARIES;UNITS")
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/lib OUTPUT_VARIABLE room)
   string(REPLACE "/" "_" name ${room})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -39,9 +40,8 @@ function(ckpt_room)
   list(TRANSFORM arg_ROOMS PREPEND ckpt_)
   target_link_libraries(ckpt_${name} PUBLIC ${arg_ROOMS} ${arg_LIBRARIES} PRIVATE ckpt_flags)
   if(arg_COLD)
-    ckpt_quick_to_build(ckpt_${name} COLD)
-  else()
-    ckpt_quick_to_build(ckpt_${name})
+    set(cold COLD)
   endif()
+  ckpt_quick_to_build(ckpt_${name} ${cold} UNITS ${arg_UNITS})
   set_property(GLOBAL APPEND PROPERTY CKPT_ROOMS ${name})
 endfunction()

@@ -1,7 +1,8 @@
 # What keeps builds short: which sources are compiled together, how much code is optimised, and which headers are parsed once.
 
 # With CMAKE_UNITY_BUILD a folder is a unit: its headers are parsed once, and adding a file moves none to another unit. Helpers of
-# one folder need different names, those of two folders do not.
+# one folder need different names, those of two folders do not. Folders that UNITS names together are one unit, which parses their
+# headers once and instantiates their templates once: their helpers need different names as well.
 # A COLD target has no loop over data, cards or tensors: -O1 takes 0.7 of the time of -O3 to compile it, and costs no job above 2 %
 # of its instructions (scripts/bench --counts).
 
@@ -16,20 +17,29 @@ if(CKPT_PRECOMPILE)
                             <fmt/format.h> <nlohmann/json.hpp>)
 endif()
 
-function(ckpt_quick_to_build target)  # ckpt_quick_to_build(TARGET [COLD])
+function(ckpt_quick_to_build target)  # ckpt_quick_to_build(TARGET [COLD] [UNITS "FOLDER FOLDER..."...]); "." is the target's own folder
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "UNITS")
   get_target_property(sources ${target} SOURCES)
+  get_target_property(directory ${target} SOURCE_DIR)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
   foreach(source ${sources})
     cmake_path(ABSOLUTE_PATH source NORMALIZE)
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/lib OUTPUT_VARIABLE group)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${directory})
+    foreach(unit ${arg_UNITS})
+      string(REPLACE " " ";" folders ${unit})
+      if(folder IN_LIST folders)
+        set(group ${target}_${unit})
+      endif()
+    endforeach()
     string(REGEX REPLACE "[^A-Za-z0-9]+" "_" group ${group})
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
   endforeach()
   if(CKPT_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM ckpt_precompiled)
   endif()
-  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND "COLD" IN_LIST ARGN)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND arg_COLD)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
   endif()
 endfunction()

@@ -21,7 +21,7 @@ using parsing::described;
 using parsing::Node;
 using parsing::ObjectForm;
 
-constexpr std::size_t most_bases = 8;
+constexpr std::size_t most_in_chain = 8;
 constexpr std::size_t most_rules = 4096;
 
 /// A map while it is read; what it is based on is read first, and its rules come last.
@@ -67,9 +67,9 @@ void read_base(const Node& node, MapReading& to) {
   const std::string name = text_at(node);
   std::vector<std::string> chain = to.chain;
   chain.push_back(name);
-  if (std::find(to.chain.begin(), to.chain.end(), name) != to.chain.end() || chain.size() > most_bases)
+  if (std::find(to.chain.begin(), to.chain.end(), name) != to.chain.end() || chain.size() > most_in_chain)
     node.fail("a map that is based on itself: " + join(chain),
-              "at most " + std::to_string(most_bases) + " maps in a row");
+              "at most " + std::to_string(most_in_chain) + " maps in a row");
   const auto [text, origin] = node.told([&] { return (*to.open)(name); });
   NameMap base = read_map(text, origin, *to.open, chain);
   if (to.map.sides[0].empty()) to.map.sides = base.sides;

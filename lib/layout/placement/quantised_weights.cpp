@@ -100,7 +100,7 @@ Shape block_of(const Shape& codes, std::pair<std::uint64_t, std::uint64_t> block
   return shape;
 }
 
-std::string product(std::pair<std::uint64_t, std::uint64_t> block) {
+std::string block_text(std::pair<std::uint64_t, std::uint64_t> block) {
   return std::to_string(block.first) + " x " + std::to_string(block.second);
 }
 
@@ -188,7 +188,7 @@ class Finder {
       if (block == known.end()) return false;
       weight.block = weight.unit = block_of(shape, *block);
       weight.what =
-          *block == Block{1, mx_block} && is_e8m0(scale.dtype) ? "MXFP8" : "fp8 in blocks of " + product(*block);
+          *block == Block{1, mx_block} && is_e8m0(scale.dtype) ? "MXFP8" : "fp8 in blocks of " + block_text(*block);
       return true;
     };
     // One scale of two dimensions may be that of a short block.
@@ -202,7 +202,7 @@ class Finder {
     }
     if (take_block()) return;
     refuse_shape(codes, scale,
-                 to_string(scales_of(shape, known.front())) + ", by blocks of " + product(known.front()) + " of " +
+                 to_string(scales_of(shape, known.front())) + ", by blocks of " + block_text(known.front()) + " of " +
                      to_string(codes.shape));
   }
 

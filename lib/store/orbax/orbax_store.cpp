@@ -27,7 +27,7 @@ constexpr std::size_t most_items = 4;
 constexpr std::uint64_t index_memory_bytes = 8ULL << 30;
 constexpr std::uint64_t index_processor_s = 120;
 
-fs::path directory_of(const fs::path& file) {
+fs::path checkpoint_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
@@ -74,7 +74,7 @@ Listed listed(const ItemArray& array) {
   return entry;
 }
 
-std::shared_ptr<const Schema> schema_of(const Item& item) {
+std::shared_ptr<const Schema> item_schema(const Item& item) {
   auto schema = std::make_shared<Schema>();
   schema->format = orbax_name;
   for (const auto& [name, text] : item.texts) schema->attributes.push_back({name, text_value(text)});
@@ -117,7 +117,7 @@ class OrbaxSource final : public OffsetFile {
               std::shared_ptr<DecodedChunks> chunks)
       : OffsetFile(path, catalog),
         item_(std::move(item)),
-        reader_(directory_of(path), item_, std::move(chunks), key_of(file().status())) {}
+        reader_(checkpoint_of(path), item_, std::move(chunks), key_of(file().status())) {}
 
  private:
   static DecodedChunks::Key key_of(const PosixFile::Status& status) {
@@ -147,7 +147,7 @@ class OrbaxSource final : public OffsetFile {
 bool is_data(const fs::path& path) {
   std::error_code none;
   return path.filename().string().starts_with(orbax_data) &&
-         fs::is_regular_file(directory_of(path) / orbax::ocdbt_manifest, none);
+         fs::is_regular_file(checkpoint_of(path) / orbax::ocdbt_manifest, none);
 }
 
 class OcdbtIndex final : public DirectoryIndex {
@@ -178,12 +178,12 @@ class OrbaxStore final : public Store {
     const PosixFile file = PosixFile::open_for_reading(path);
     const PosixFile::Status status = file.status();
     if (is_data(path)) {
-      const fs::path manifest = directory_of(path) / orbax::ocdbt_manifest;
+      const fs::path manifest = checkpoint_of(path) / orbax::ocdbt_manifest;
       const PosixFile::Status version = PosixFile::open_for_reading(manifest).status();
       return {pieces_in(*item(manifest, {version.bytes, version.modified_ns}), path), status.bytes, status.modified_ns};
     }
     if (!is_item(path)) throw misses_file(path, "is no checkpoint of Orbax");
-    return {schema_of(*item(path, {status.bytes, status.modified_ns})), status.bytes, status.modified_ns};
+    return {item_schema(*item(path, {status.bytes, status.modified_ns})), status.bytes, status.modified_ns};
   }
 
   std::unique_ptr<SourceFile> open(const fs::path& path, const FileCatalog& catalog) override {
@@ -215,7 +215,7 @@ class OrbaxStore final : public Store {
     const Version key{path.string(), version.bytes, version.modified_ns};
     const std::lock_guard lock(mutex_);
     if (const auto* known = items_.find(key)) return *known;
-    return items_.insert(key, std::make_shared<const Item>(guarded_item(directory_of(path))));
+    return items_.insert(key, std::make_shared<const Item>(guarded_item(checkpoint_of(path))));
   }
 
   OcdbtIndex index_;
