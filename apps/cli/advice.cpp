@@ -7,14 +7,23 @@
 
 namespace ckpt::cli {
 
-std::string rename_options(const std::string& renames) {
+namespace {
+
+/// An option for each of the lines: "--rename 'a' --rename 'b'".
+std::string options_of(const std::string& option, const std::string& lines) {
   std::string options;
-  for (std::size_t at = 0; at < renames.size();) {
-    const std::size_t end = std::min(renames.find('\n', at), renames.size());
-    options += (options.empty() ? "--rename '" : " --rename '") + renames.substr(at, end - at) + "'";
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size());
+    options += (options.empty() ? "" : " ") + option + " '" + lines.substr(at, end - at) + "'";
     at = end + 1;
   }
   return options;
+}
+
+}  // namespace
+
+std::string rename_options(const std::string& renames) {
+  return options_of("--rename", renames);
 }
 
 namespace {
@@ -79,7 +88,7 @@ std::string words(const Advice& advice, const std::string& layout) {
     case What::allow_arithmetic:
       return "allow it with --allow-arithmetic";
     case What::excuse_unlike:
-      return "where training began it anew, excuse it with --unlike " + shell_word(advice.detail);
+      return "where training began it anew, excuse it with " + options_of("--unlike", advice.detail);
     case What::give_tensors:
       return "give them with --expect";
     case What::give_mesh:

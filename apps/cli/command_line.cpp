@@ -122,9 +122,15 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
   if (extra.empty()) return std::nullopt;
   const std::string& word = extra.front();
   if (word.size() > 1 && word[0] == '-')
-    throw Error(Kind::usage, word, {"unknown option", "", guess(word, options) + see_help()});
+    throw Error(Kind::usage, word, {"unknown option", "", guess(word, options) + elsewhere(word) + see_help()});
   refuse_paths(extra);
   throw Error(Kind::usage, "'" + word + "'", {"one argument too many", "one " + join(positionals_), see_help()});
+}
+
+std::string CommandLine::elsewhere(const std::string& word) const {
+  if (!manual_.verbs_with) return "";
+  const std::vector<std::string> verbs = manual_.verbs_with(word.substr(0, word.find('=')));
+  return verbs.empty() ? "" : "it belongs to ckpt " + join(verbs) + "; ";
 }
 
 void CommandLine::refuse_count(const std::vector<std::string>& words) const {

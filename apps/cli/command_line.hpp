@@ -48,6 +48,8 @@ class CommandLine {
   std::string see_help() const { return "see " + manual_.name + " --help"; }
 
  private:
+  /// "it belongs to ckpt split, reshard; ", or nothing.
+  std::string elsewhere(const std::string& word) const;
   /// Throws usage if all words behind the first are paths, too: the shell's glob gave them.
   void refuse_paths(const std::vector<std::string>& extra) const;
   /// Refuses options that have no value, or more than one.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Manual {
   std::vector<Example> examples;   ///< -h prints the first three
   std::string exit_status;         ///< "0 done, 1 …"
   std::vector<std::string> usual;  ///< the options that -h prints
+  /// Returns the verbs that have an option. Null: only this verb is known.
+  std::function<std::vector<std::string>(const std::string& option)> verbs_with = {};
 
   /// The program's name in reports, however it was called.
   std::string report_name() const { return "ckpt-" + verb; }

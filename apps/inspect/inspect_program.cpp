@@ -288,8 +288,10 @@ void run_inspection(const InspectOptions& options, std::optional<Layout> layout,
     if (mapping || options.names == every_map) {
       std::optional<Placement> alone;
       const Placement& placement = expected_in(found.files, inspection, alone);
-      return print(mapping ? names_text(placement, *mapping, output_width())
-                           : ready_maps_text(placement, output_width()));
+      if (!mapping) return print(ready_maps_text(placement, output_width()));
+      const Lines text = names_text(placement, *mapping, output_width());
+      if (found.checkpoint) check_trainer(*mapping, {}, *found.checkpoint, stores.reading());
+      return print(text);
     }
     if (picture != nullptr) picture->write(picture_of(inspection));
     if (options.json)

@@ -6,6 +6,7 @@
 #include "report/json_text.hpp"
 #include "report/render.hpp"
 #include "report/table.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt::cli {
 
@@ -111,7 +112,12 @@ Lines boxes_of_cards(const Placement& placement, const LogicalParameter& paramet
 
 std::string heading(const Inspection& inspection) {
   const Survey& survey = inspection.survey;
-  const std::string files = counted(survey.files.size(), "file") + " of " + format_bytes(survey.file_bytes);
+  // The size of a file that stands for its directory tells nothing of the data.
+  const bool has_sizes = std::ranges::none_of(formats(), [&](const Format& format) {
+    return format.is_directory && std::ranges::find(survey.formats, format.name) != survey.formats.end();
+  });
+  const std::string files =
+      counted(survey.files.size(), "file") + (has_sizes ? " of " + format_bytes(survey.file_bytes) : "");
   if (!inspection.placement)
     return inspection.path + ": " + files + ", " + counted(survey.parameters.size(), "parameter");
   std::uint64_t bytes = 0;

@@ -22,6 +22,14 @@ std::vector<Command> commands() {
   return {merge_command(), split_command(), reshard_command(), inspect_command(), draft_command(), verify_command()};
 }
 
+Words verbs_with(const std::string& option) {
+  Words verbs;
+  for (const Command& each : commands())
+    if (std::ranges::any_of(each.options(each.manual), [&](const OptionText& it) { return it.has_name(option); }))
+      verbs.push_back(each.manual.verb);
+  return verbs;
+}
+
 const Command* find(const std::vector<Command>& all, std::string_view verb) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Command& it) { return it.manual.verb == verb; });
   return found == all.end() ? nullptr : &*found;
@@ -123,6 +131,7 @@ int run_words(const Words& words, const std::vector<Command>& all) {
 
 int run_ckpt(const Words& words) {
   std::vector<Command> all = commands();
+  for (Command& each : all) each.manual.verbs_with = verbs_with;
   const std::string name = words.empty() ? "" : std::filesystem::path(words.front()).filename().string();
   const Words rest(words.empty() ? words.end() : words.begin() + 1, words.end());
   for (Command& each : all) {

@@ -28,18 +28,19 @@ struct Advice {
     rename,          ///< the parameter
     rename_all,      ///< parameters: `detail` is the renaming, "model.{x}={x}" in each line
     rename_or_leave_out,
-    say_axes,          ///< give the size of each axis: `detail` is an example, "tp=4"
-    other_exchange,    ///< one that needs less: `detail` lists them
-    excuse_by_name,    ///< excuse names that are meant to differ from the expectation
-    give_tensors,      ///< give the whole tensors, to check a draft against them
-    give_mesh,         ///< the mesh of the job that saved the checkpoint
-    allow_external,    ///< allow data in files elsewhere: `detail` is the directory
-    write_data,        ///< write an output with data of its own, instead of one that shows the source's
-    go_alone,          ///< do not join the launcher's job: `detail` is when that is right
-    more_patience,     ///< a longer limit for devices that make no progress
-    say_unfused,       ///< or give the whole tensors: say which parameters are not fused
-    accept_warnings,   ///< do not take them for errors
-    excuse_unlike,     ///< excuse parameters whose elements are not like the expected model's: `detail` is one
+    say_axes,         ///< give the size of each axis: `detail` is an example, "tp=4"
+    other_exchange,   ///< one that needs less: `detail` lists them
+    excuse_by_name,   ///< excuse names that are meant to differ from the expectation
+    give_tensors,     ///< give the whole tensors, to check a draft against them
+    give_mesh,        ///< the mesh of the job that saved the checkpoint
+    allow_external,   ///< allow data in files elsewhere: `detail` is the directory
+    write_data,       ///< write an output with data of its own, instead of one that shows the source's
+    go_alone,         ///< do not join the launcher's job: `detail` is when that is right
+    more_patience,    ///< a longer limit for devices that make no progress
+    say_unfused,      ///< or give the whole tensors: say which parameters are not fused
+    accept_warnings,  ///< do not take them for errors
+    excuse_unlike,    ///< excuse parameters whose elements are not like the expected model's: `detail` is globs, a line
+                      ///< each
     allow_arithmetic,  ///< let a map recompute elements
   };
   friend constexpr What last_of(What) { return What::allow_arithmetic; }

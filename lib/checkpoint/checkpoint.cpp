@@ -192,7 +192,10 @@ std::filesystem::path Checkpoint::file_path(FileNumber file) const {
 
 void Checkpoint::dequantise(const Dequantisation& how) {
   auto files = std::make_shared<const DequantisedFiles>(*this, how);
-  if (elsewhere_ && *elsewhere_ == layout_) elsewhere_ = files->layout();
+  if (elsewhere_ && *elsewhere_ == layout_)
+    elsewhere_ = files->layout();
+  else if (elsewhere_ && elsewhere_->mesh == layout_.mesh)
+    elsewhere_->parameters.insert(elsewhere_->parameters.begin(), files->rules().begin(), files->rules().end());
   layout_ = files->layout();
   files_ = files->catalogs();
   dequantised_ = std::move(files);
@@ -464,8 +467,10 @@ Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedS
                             std::string(" that the layout names ") + (missing.size() == 1 ? "is" : "are") +
                             " not there: " + join(missing);
   try {
-    Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.card_arrays(), keep, expected);
-    if (checkpoint.dequantised() != nullptr) check_whole_units(resolved.placement, checkpoint.dequantised()->units());
+    const DequantisedFiles* const numbers = checkpoint.dequantised();
+    Resolved resolved = resolve_source(checkpoint.layout(), checkpoint.card_arrays(), keep, expected,
+                                       numbers != nullptr ? numbers->hidden() : std::set<std::string>());
+    if (numbers != nullptr) check_whole_units(resolved.placement, numbers->units());
     if (!missing.empty()) resolved.warnings.push_back(files + "; by what is in the others they would hold nothing");
     return resolved;
   } catch (Error& error) {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "tensor/number.hpp"
 #include "tensor/strided_copy.hpp"
 
@@ -15,12 +16,13 @@ namespace ckpt {
 namespace {
 
 using Form = QuantisedWeight::Form;
-using FileOf = std::function<SourceFile&(const StoredPart&)>;
+using ReadPart = std::function<void(const StoredPart& part, std::uint64_t offset, std::span<std::byte> out)>;
 
 constexpr std::uint64_t piece_elements = 64 << 10;     // decoded at a time, so that they stay in a core's cache
 constexpr std::uint64_t decoded_bytes = 4ULL << 20;    // of rows that are decoded together
 constexpr std::uint64_t stretch_bytes = 256ULL << 10;  // read at a time if runs lie close together
 constexpr std::uint64_t close_bytes = 4096;            // a call takes longer than to read what is between such rows
+constexpr std::size_t most_others = 4;                 // files with scales that one file keeps open
 constexpr std::uint64_t panel = 64;                    // rows that are turned at a time
 constexpr std::uint64_t word_codes = 8;
 constexpr std::array<std::size_t, word_codes> in_order{0, 1, 2, 3, 4, 5, 6, 7};
@@ -37,20 +39,13 @@ std::span<std::byte> bytes_of(std::span<float> numbers) {
 /// One weight being decoded; not shared by threads.
 class Decoder {
  public:
-  Decoder(const StoredWeight& stored, const FileOf& file_of)
+  Decoder(const StoredWeight& stored, const ReadPart& read_part)
       : stored_(stored),
         form_(stored.form),
-        file_of_(file_of),
+        read_part_(read_part),
         cast_(single(), number_format(stored.dtype).value()),
-        numbers_(numbers_of_codes()) {
-    if (stored.factor) {
-      factor_ = floats(*stored.factor, {0, 1}).front();
-      if (form_.divides_by_factor) factor_ = 1 / factor_;
-    }
-    if (stored.outer_numbers) {
-      const std::vector<float> table = floats(*stored.outer_numbers, {0, 256});
-      std::copy(table.begin(), table.end(), outer_numbers_.begin());
-    }
+        tables_(stored.tables) {
+    std::call_once(stored.has_tables, [&] { stored.tables = read_tables(); });
   }
 
   /// Decodes elements of a weight whose codes lie in its own order.
@@ -80,7 +75,7 @@ class Decoder {
 
  private:
   void read(const StoredPart& part, std::uint64_t offset, std::span<std::byte> out) const {
-    file_of_(part).read(part.dataset, offset, out);
+    read_part_(part, offset, out);
   }
 
   /// Reads bytes of each of `count` rows of `pitch` bytes, one after the other.
@@ -134,6 +129,16 @@ class Decoder {
     return as_floats(part.dtype, bytes);
   }
 
+  WeightTables read_tables() const {
+    WeightTables tables;
+    tables.numbers = numbers_of_codes();
+    tables.has_infinity = std::ranges::any_of(tables.numbers, [](float number) { return std::isinf(number); });
+    if (stored_.factor) tables.factor = floats(*stored_.factor, {0, 1}).front();
+    if (stored_.outer_numbers)
+      std::ranges::copy(floats(*stored_.outer_numbers, {0, 256}), tables.outer_numbers.begin());
+    return tables;
+  }
+
   CodeNumbers numbers_of_codes() const {
     if (form_.is_e2m1) return numbers_of_e2m1();
     if (!stored_.numbers) return numbers_of_bytes(stored_.codes.dtype.kind);
@@ -147,13 +152,13 @@ class Decoder {
     if (!stored_.outer_scales) {
       std::vector<float> scales = floats(stored_.scales, elements);
       if (stored_.factor)
-        for (float& scale : scales) scale *= factor_;
+        for (float& scale : scales) scale = form_.divides_by_factor ? scale / tables_.factor : scale * tables_.factor;
       return scales;
     }
     std::vector<std::byte> codes(elements.size());
     read(stored_.scales, elements.lo, codes);
     std::vector<float> scales(elements.size());
-    look_up(codes, 0, CodePacking::bytes, outer_numbers_, scales);
+    look_up(codes, 0, CodePacking::bytes, tables_.outer_numbers, scales);
     const std::uint64_t block = form_.outer_block;
     const Interval outer{elements.lo / block, (elements.hi - 1) / block + 1};
     scale_blocks(scales, elements.lo % block, block, floats(*stored_.outer_scales, outer));
@@ -167,7 +172,7 @@ class Decoder {
     codes_.resize(bytes.size());
     read(stored_.codes, bytes.lo, codes_);
     values_.resize(elements.size());
-    look_up(codes_, elements.lo - bytes.lo * per_byte, form_.packing, numbers_, values_);
+    look_up(codes_, elements.lo - bytes.lo * per_byte, form_.packing, tables_.numbers, values_);
 
     const std::size_t last = shape.size() - 1;
     const std::uint64_t columns = shape[last];
@@ -200,10 +205,11 @@ class Decoder {
   }
 
   void finish(std::span<const float> values, std::span<std::byte> out) const {
-    cast_.run(std::as_bytes(values).data(), out.data(), values.size(), [&](std::uint64_t) {
-      if (stored_.has_overflowed.test_and_set()) return;
-      log::warn("parameter '{}': numbers are too large for {}: infinite now", form_.name, stored_.dtype.name.str());
-    });
+    bool is_infinite = false;  // a product that is too large for f32 already
+    for (const float value : values) is_infinite |= std::fabs(value) == std::numeric_limits<float>::infinity();
+    if (is_infinite && !tables_.has_infinity) stored_.has_overflowed.test_and_set();
+    cast_.run(std::as_bytes(values).data(), out.data(), values.size(),
+              [&](std::uint64_t) { stored_.has_overflowed.test_and_set(); });
   }
 
   /// Puts `rows` decoded rows of `length` elements into columns of `pitch` elements.
@@ -226,7 +232,7 @@ class Decoder {
       const auto scale = as_floats(stored_.scales.dtype, read_rows(stored_.scales, row, here, blocks, wanted));
       panel_.resize(here * inputs.size() * size);
       for (std::uint64_t i = 0; i < here; ++i) {
-        look_up(std::span(codes).subspan(i * wanted.size() * bytes), 0, form_.packing, numbers_, values_);
+        look_up(std::span(codes).subspan(i * wanted.size() * bytes), 0, form_.packing, tables_.numbers, values_);
         scale_blocks(values_, 0, block, std::span(scale).subspan(i * wanted.size()));
         finish(values_, std::span(panel_).subspan(i * inputs.size() * size, inputs.size() * size));
       }
@@ -319,11 +325,9 @@ class Decoder {
 
   const StoredWeight& stored_;
   const QuantisedWeight& form_;
-  const FileOf& file_of_;
+  const ReadPart& read_part_;
   Cast cast_;
-  CodeNumbers numbers_;
-  CodeNumbers outer_numbers_{};
-  float factor_ = 1;
+  const WeightTables& tables_;
   std::vector<std::byte> codes_;
   std::vector<float> values_;
   std::vector<std::byte> panel_;
@@ -363,15 +367,12 @@ DequantisedFile::DequantisedFile(std::size_t own, std::uint64_t file_key, std::s
       own_(own),
       file_key_(file_key),
       view_(std::move(view)),
-      open_(std::move(open)),
+      others_(most_others, std::move(open)),
       chunks_(chunks) {}
 
-SourceFile& DequantisedFile::file_of(const StoredPart& part) {
-  if (part.file == own_) return whole();
-  const std::lock_guard lock(mutex_);
-  auto& file = others_[part.file];
-  if (!file) file = open_(part.file);
-  return *file;
+void DequantisedFile::read_part(const StoredPart& part, std::uint64_t offset, std::span<std::byte> out) {
+  if (part.file == own_) return whole().read(part.dataset, offset, out);
+  others_.get(part.file)->read(part.dataset, offset, out);
 }
 
 void DequantisedFile::read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) {
@@ -384,9 +385,11 @@ void DequantisedFile::read(std::size_t dataset, std::uint64_t offset, std::span<
     throw Error(Kind::input, "parameter '" + stored->form.name + "'",
                 {"bytes " + std::to_string(offset) + " to " + std::to_string(offset + out.size()) + " are wanted",
                  "whole numbers of " + to_string(stored->form.shape), "this is a defect of the program"});
-  const FileOf files = [this](const StoredPart& part) -> SourceFile& { return file_of(part); };
+  const ReadPart read_part = [this](const StoredPart& part, std::uint64_t from, std::span<std::byte> to) {
+    this->read_part(part, from, to);
+  };
   const auto rows = decoded_rows(stored->form, stored->dtype);
-  if (!rows) return Decoder(*stored, files).decode(elements, out);
+  if (!rows) return Decoder(*stored, read_part).decode(elements, out);
 
   const std::uint64_t in_matrix = rows_of(stored->form);
   const std::uint64_t columns = columns_of(stored->form);
@@ -400,7 +403,7 @@ void DequantisedFile::read(std::size_t dataset, std::uint64_t offset, std::span<
     const DecodedChunks::Size bytes{here.size() * columns * size, rows->size.decoding};
     chunks_.with(
         {file_key_, 0, 0, dataset, outer * rows->per_outer + part}, bytes,
-        [&](std::span<std::byte> decoded) { Decoder(*stored, files).decode_rows(outer, here, decoded); },
+        [&](std::span<std::byte> decoded) { Decoder(*stored, read_part).decode_rows(outer, here, decoded); },
         [&](std::span<const std::byte> decoded) {
           std::memcpy(out.data() + (left.lo - elements.lo) * size, decoded.data() + (left.lo - first) * size,
                       (end - left.lo) * size);

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "checkpoint/part_of_file.hpp"
 #include "io/decoded_chunks.hpp"
+#include "io/file_cache.hpp"
 #include "layout/placement/quantised_weights.hpp"
 #include "tensor/cast.hpp"
 
@@ -23,6 +23,14 @@ struct StoredPart {
   std::size_t dataset = 0;
   DType dtype;
   Shape shape;
+};
+
+/// The numbers of a weight that all of its elements need.
+struct WeightTables {
+  CodeNumbers numbers{};      ///< of codes
+  bool has_infinity = false;  ///< among the numbers of codes
+  CodeNumbers outer_numbers{};
+  float factor = 1;
 };
 
 /// A quantised weight, where its tensors are stored, and how it is shown.
@@ -37,7 +45,9 @@ struct StoredWeight {
   std::optional<StoredPart> numbers = {};
   std::optional<StoredPart> outer_scales = {};
   std::optional<StoredPart> outer_numbers = {};
-  mutable std::atomic_flag has_overflowed = ATOMIC_FLAG_INIT;  ///< and a warning says so
+  mutable std::once_flag has_tables;
+  mutable WeightTables tables = {};                            ///< read with its first elements
+  mutable std::atomic_flag has_overflowed = ATOMIC_FLAG_INIT;  ///< some number is infinite now
 };
 
 /// Rows of a weight whose codes lie in another order, that are decoded together.
@@ -73,15 +83,13 @@ class DequantisedFile final : public PartOfFile {
 
  private:
   const StoredWeight* weight(std::size_t dataset) const { return view_->weights.at(dataset).get(); }
-  SourceFile& file_of(const StoredPart& part);
+  void read_part(const StoredPart& part, std::uint64_t offset, std::span<std::byte> out);
 
   std::size_t own_;
   std::uint64_t file_key_;
   std::shared_ptr<const View> view_;
-  Open open_;
+  FileCache<SourceFile> others_;
   DecodedChunks& chunks_;
-  std::mutex mutex_;  // guards `others_`
-  std::map<std::size_t, std::unique_ptr<SourceFile>> others_;
 };
 
 }  // namespace ckpt

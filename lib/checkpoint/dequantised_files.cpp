@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "io/small_text.hpp"
 #include "layout/language/rule_json.hpp"
+#include "layout/names/index_census.hpp"
 #include "layout/names/literal.hpp"
 #include "layout/names/naming.hpp"
 #include "processes/gather_all.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using Form = QuantisedWeight::Form;
 
-constexpr std::uint64_t most_text_bytes = 1 << 20;
+constexpr std::uint64_t most_text_bytes = 64 << 10;  // they have some 300
 constexpr std::uint64_t most_config_bytes = 64 << 20;
 
 bool is_text_of_weight(const StoredArray& array) {
@@ -27,15 +28,19 @@ bool is_text_of_weight(const StoredArray& array) {
          array.shape[0] <= most_text_bytes;
 }
 
-std::map<std::string, std::string> texts_in(const Checkpoint& checkpoint, SourceStore& store) {
-  std::map<std::string, std::string> texts;
+using Texts = std::map<std::pair<FileNumber, std::uint64_t>, std::string>;
+
+/// The texts in files that this process sees.
+Texts texts_in(const Checkpoint& checkpoint, SourceStore& store) {
+  Texts texts;
   for (FileNumber number = 0; number < checkpoint.files().size(); ++number) {
+    if (!checkpoint.is_there(number)) continue;
     const std::vector<StoredArray>& arrays = *checkpoint.file(number).schema->arrays;
     std::unique_ptr<SourceFile> file;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       if (!is_text_of_weight(arrays[i])) continue;
       if (!file) file = checkpoint.open_file(number, store);
-      std::string& text = texts[arrays[i].name];
+      std::string& text = texts[{number, i}];
       text.resize(arrays[i].shape[0]);
       file->read(i, 0, std::as_writable_bytes(std::span(text)));
     }
@@ -45,32 +50,31 @@ std::map<std::string, std::string> texts_in(const Checkpoint& checkpoint, Source
 
 }  // namespace
 
-Dequantisation Dequantisation::of(const DType& dtype, const Checkpoint& checkpoint, SourceStore& store,
-                                  Communicator& processes) {
-  Dequantisation how{dtype, {}, {}, {}};
-  const auto config =
-      (checkpoint.is_single_file() ? checkpoint.path().parent_path() : checkpoint.path()) / "config.json";
+QuantisationConfig quantisation_config(const Checkpoint& checkpoint, Communicator& processes) {
+  const auto path = (checkpoint.is_single_file() ? checkpoint.path().parent_path() : checkpoint.path()) / "config.json";
   std::string json;
   agree(processes, [&] {
-    if (processes.rank() != 0) return;
     std::error_code none;
-    if (std::filesystem::is_regular_file(config, none))
-      json = small_text(config, most_config_bytes, "a model's config.json");
-    how.texts = texts_in(checkpoint, store);
+    if (processes.rank() == 0 && std::filesystem::is_regular_file(path, none))
+      json = small_text(path, most_config_bytes, "a model's config.json");
   });
   json = value_of(0, json, processes);
-  how.texts = value_of(0, how.texts, processes);
+  QuantisationConfig config;
   agree(processes, [&] {
-    if (!json.empty()) how.config = QuantisationConfig::parse(json, config.string());
+    if (!json.empty()) config = QuantisationConfig::parse(json, path.string());
   });
-  return how;
+  return config;
 }
 
-QuantisedWeights Dequantisation::weights(const std::vector<Tensor>& tensors) const {
-  return quantised_weights(tensors, config, [&](const std::string& name) {
-    const auto text = texts.find(name);
-    return text == texts.end() ? std::string() : text->second;
+Dequantisation Dequantisation::of(const DType& dtype, const Checkpoint& checkpoint, SourceStore& store,
+                                  Communicator& processes) {
+  Dequantisation how{dtype, quantisation_config(checkpoint, processes), {}, {}};
+  Texts mine;
+  agree(processes, [&] {
+    if (processes.rank() == 0 || !checkpoint.is_shared()) mine = texts_in(checkpoint, store);
   });
+  for (Texts& texts : gather_all(mine, processes)) how.texts.merge(texts);
+  return how;
 }
 
 /// Looks at files together: those of one card, or all.
@@ -89,6 +93,7 @@ class DequantisedFiles::Builder {
       for (Position card = 0; card < stored_.layout().mesh.size(); ++card)
         if (auto owned = stored_.table().owned_by(card); !owned.empty()) groups.push_back(std::move(owned));
     are_cut_ = groups.size() > 1;
+    count_indices();
     made_.files_.resize(stored_.files().size());
     made_.catalogs_ = stored_.files();
     std::map<std::vector<std::pair<std::size_t, const Schema*>>, std::size_t> known;  // files that declare the same
@@ -97,13 +102,16 @@ class DequantisedFiles::Builder {
       for (const FileNumber file : groups[i])
         key.emplace_back(stored_.table().entry(file), stored_.file(file).schema.get());
       const auto [first, is_new] = known.try_emplace(std::move(key), i);
-      is_new ? show(groups[i]) : show_alike(groups[first->second], groups[i]);
+      if (is_new)
+        shown_.emplace(i, show(groups[i]));
+      else
+        show_alike(groups[first->second], groups[i]);
+      take_names(shown_.at(first->second), groups[i]);
     }
     made_.layout_ = stored_.layout();
     std::vector<Rule>& all_rules = made_.layout_.parameters;
-    std::vector<Rule> rules;
-    for (auto& [text, rule] : rules_) rules.push_back(std::move(rule));
-    all_rules.insert(all_rules.begin(), rules.begin(), rules.end());
+    for (auto& [text, rule] : rules_) made_.rules_.push_back(std::move(rule));
+    all_rules.insert(all_rules.begin(), made_.rules_.begin(), made_.rules_.end());
     made_.summary_ = all_.summary();
     made_.left_out_ = {left_out_.begin(), left_out_.end()};
   }
@@ -133,7 +141,34 @@ class DequantisedFiles::Builder {
     return stored_.layout().files.stored_name(stored_.table().entry(file), array.name);
   }
 
-  void show(const std::vector<FileNumber>& files) {
+  /// Files that were looked at together.
+  struct Shown {
+    QuantisedWeights found;
+    std::map<std::string, Place> places;  ///< of all tensors, by name
+    std::map<std::string, std::shared_ptr<const StoredWeight>> weights;
+  };
+
+  /// Numbers that each card counts by itself become logical names only with the totals of all.
+  void count_indices() {
+    if (stored_.layout().indices.empty()) return;
+    IndexCensus census(stored_.layout());
+    for (FileNumber file = 0; file < stored_.files().size(); ++file)
+      for (const StoredArray& array : *stored_.file(file).schema->arrays)
+        census.note_stored(naming_.renamed(name_of(file, array)), coordinates_of(file));
+    naming_.count_to(census.totals());
+  }
+
+  std::vector<std::uint64_t> coordinates_of(FileNumber file) const {
+    return stored_.layout().mesh.coordinates(stored_.table().owner(file));
+  }
+
+  /// The logical name of a tensor in a card's file.
+  std::string logical(const std::string& name, FileNumber file) const {
+    return naming_.counted(naming_.renamed(name), coordinates_of(file));
+  }
+
+  Shown show(const std::vector<FileNumber>& files) {
+    Shown result;
     places_.clear();
     std::vector<Tensor> tensors;
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -145,22 +180,50 @@ class DequantisedFiles::Builder {
         tensors.push_back({name, array.dtype, array.shape, array.verbatim});
       }
     }
-    QuantisedWeights found = how_.weights(tensors);
-    for (const auto& [name, error] : found.problems)
-      if (!how_.keep || how_.keep(naming_.renamed(name))) throw Error(error);
+    result.found = quantised_weights(tensors, how_.config, [&](const std::string& name) {
+      const Place place = places_.at(name);
+      const auto text = how_.texts.find({files[place.file], place.dataset});
+      return text == how_.texts.end() ? std::string() : text->second;
+    });
 
     std::set<Place> hidden;
     std::map<Place, std::shared_ptr<const StoredWeight>> shown;
-    for (const std::string& stray : found.strays) hide(stray, hidden);
-    for (const QuantisedWeight& weight : found.weights) {
-      add_rule(weight);
+    for (const std::string& stray : result.found.strays) hidden.insert(places_.at(stray));
+    for (const QuantisedWeight& weight : result.found.weights) {
       weight.for_each_tensor([&](const std::string& name) { hidden.insert(places_.at(name)); });
-      for (const std::string& other : weight.others) hide(other, hidden);
-      shown.emplace(places_.at(weight.codes), stored_weight(files, weight));
-      if (made_.units_.try_emplace(naming_.renamed(weight.name), weight.unit).second) all_.weights.push_back(weight);
+      for (const std::string& other : weight.others) hidden.insert(places_.at(other));
+      const auto stored = stored_weight(files, weight);
+      shown.emplace(places_.at(weight.codes), stored);
+      result.weights.emplace(weight.codes, stored);
     }
     const auto among = std::make_shared<const std::vector<FileNumber>>(files);
     for (std::size_t i = 0; i < files.size(); ++i) show_file(among, i, hidden, shown);
+    result.places = places_;
+    return result;
+  }
+
+  /// Takes what was found, in the same files or in others that declare the same, under its logical names.
+  void take_names(const Shown& shown, const std::vector<FileNumber>& files) {
+    const auto name_in = [&](const std::string& name, const std::string& beside) {
+      return logical(name, files[shown.places.at(beside).file]);
+    };
+    for (const auto& [name, error] : shown.found.problems)
+      if (!how_.keep || how_.keep(name_in(name, name))) throw Error(error);
+    const auto hide = [&](const std::string& name) {
+      made_.hidden_.insert(name_in(name, name));
+      if (name.find(".quant_state.") == std::string::npos && !name.ends_with("weight_format"))
+        left_out_.insert(name_in(name, name));
+    };
+    for (const std::string& stray : shown.found.strays) hide(stray);
+    for (const QuantisedWeight& weight : shown.found.weights) {
+      const std::string name = name_in(weight.name, weight.codes);
+      add_rule(weight, name, [&](const std::string& each) { return naming_.decide(name_in(each, each)); });
+      weight.for_each_tensor([&](const std::string& each) { made_.hidden_.insert(name_in(each, each)); });
+      for (const std::string& other : weight.others) hide(other);
+      made_.weights_of_codes_.emplace(name_in(weight.codes, weight.codes), name);
+      made_.names_[shown.weights.at(weight.codes).get()].insert(name);
+      if (made_.units_.try_emplace(name, weight.unit).second) all_.weights.push_back(weight);
+    }
   }
 
   void show_alike(const std::vector<FileNumber>& like, const std::vector<FileNumber>& files) {
@@ -171,37 +234,33 @@ class DequantisedFiles::Builder {
     }
   }
 
-  void hide(const std::string& name, std::set<Place>& hidden) {
-    hidden.insert(places_.at(name));
-    if (name.find(".quant_state.") == std::string::npos && !name.ends_with("weight_format")) left_out_.insert(name);
-  }
-
   /// A weight of another name than its codes is cut as they are.
-  void add_rule(const QuantisedWeight& weight) {
-    const std::string codes = naming_.renamed(weight.codes);
-    const std::string name = naming_.renamed(weight.name);
+  template <class Decide>
+  void add_rule(const QuantisedWeight& weight, const std::string& name, const Decide& decide) {
     const bool lies_as_codes = weight.form == Form::blocks && weight.packing == CodePacking::bytes;
     if (lies_as_codes || (weight.form == Form::bitsandbytes && !are_cut_)) return;
-    const auto decision = naming_.decide(codes);
+    const auto decision = decide(weight.codes);
     if (!decision) return;
     Keys keys;
     keys.at = decision->keys.at;
     keys.at_last = decision->keys.at_last;
     keys.replicas = decision->keys.replicas;
-    if (are_cut_) take_cut(weight, decision->keys, keys);
+    if (are_cut_) take_cut(weight, decision->keys, keys, decide);
     const Layout& layout = stored_.layout();
     Rule& rule = rules_.try_emplace(to_json(keys, layout.mesh), Rule{{}, keys, {}, {}}).first->second;
     rule.names.emplace_back(literal(name));
   }
 
   /// Gives a weight the cut of its codes. Throws input unless that is a plain one, which its scales have, too.
-  void take_cut(const QuantisedWeight& weight, const Keys& codes, Keys& keys) const {
+  template <class Decide>
+  void take_cut(const QuantisedWeight& weight, const Keys& codes, Keys& keys, const Decide& decide) const {
     const auto split = codes.split.value_or(std::vector<std::vector<Axis>>{});
+    const bool is_cut = std::ranges::any_of(split, [](const std::vector<Axis>& axes) { return !axes.empty(); });
     bool is_plain = !codes.parts && !codes.pad && !codes.flat && !codes.shape && !codes.permute && !codes.boxes &&
-                    !codes.sizes && weight.form != Form::bitsandbytes;
+                    !codes.sizes && (weight.form != Form::bitsandbytes || !is_cut);
     for (const std::string& name : {weight.scales, weight.zeros})
       if (!name.empty()) {
-        const auto other = naming_.decide(naming_.renamed(name));
+        const auto other = decide(name);
         is_plain = is_plain && other && same_split(split, other->keys.split.value_or(std::vector<std::vector<Axis>>{}));
       }
     if (!is_plain)
@@ -319,13 +378,23 @@ class DequantisedFiles::Builder {
   Naming naming_;
   bool are_cut_ = false;
   std::map<std::string, Place> places_;  // of the tensors in the files that are looked at
+  std::map<std::size_t, Shown> shown_;   // by the first group of files that declare the same
   std::map<std::string, Rule> rules_;    // by their keys' text
   QuantisedWeights all_;
   std::set<std::string> left_out_;
 };
 
-DequantisedFiles::DequantisedFiles(Checkpoint stored, const Dequantisation& how) : stored_(std::move(stored)) {
+DequantisedFiles::DequantisedFiles(Checkpoint stored, const Dequantisation& how)
+    : stored_(std::move(stored)), how_(how) {
   Builder(stored_, how, *this).build();
+  how_.keep = nullptr;
+}
+
+std::vector<std::string> DequantisedFiles::overflowed() const {
+  std::vector<std::string> found;
+  for (const auto& [weight, names] : names_)
+    if (weight->has_overflowed.test()) found.insert(found.end(), names.begin(), names.end());
+  return found;
 }
 
 std::unique_ptr<SourceFile> DequantisedFiles::open(FileNumber number, SourceStore& store) const {

@@ -45,7 +45,7 @@ ReferenceListing found_at(const std::filesystem::path& path, SourceStore& store)
 }
 
 /// Opens a whole checkpoint by its own metadata.
-Reference::Part part_of(FoundCheckpoint found, SourceStore& store, Communicator& processes) {
+Reference::Data data_of(FoundCheckpoint found, SourceStore& store, Communicator& processes) {
   agree(processes, [&] {
     if (!found.checkpoint && !found.files.is_single_file)
       throw missing_layout_error(found.files, store,
@@ -53,9 +53,9 @@ Reference::Part part_of(FoundCheckpoint found, SourceStore& store, Communicator&
                                   "merge it into one file with its layout first"})
           .of_kind(Kind::input);
   });
-  Reference::Part part{opened(std::move(found), store, processes), {}};
-  agree(processes, [&] { part.placement = resolve(part.checkpoint).placement; });
-  return part;
+  Reference::Data data{opened(std::move(found), store, processes), {}};
+  agree(processes, [&] { data.placement = resolve(data.checkpoint).placement; });
+  return data;
 }
 
 }  // namespace
@@ -65,19 +65,13 @@ Reference::Reference(std::string origin, std::vector<Tensor> tensors)
   std::sort(tensors_.begin(), tensors_.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
 }
 
-Reference Reference::of(std::string origin, std::vector<Part> parts) {
-  std::vector<std::pair<const Tensor*, Place>> all;
-  for (std::size_t part = 0; part < parts.size(); ++part)
-    for (ParameterId parameter = 0; parameter < parts[part].placement.tensors().size(); ++parameter)
-      all.push_back({&parts[part].placement.tensors()[parameter], {part, parameter}});
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first->name < b.first->name; });
-  Reference reference(std::move(origin), {});
-  for (const auto& [tensor, place] : all) {
-    reference.tensors_.push_back(*tensor);
-    reference.places_.push_back(place);
-  }
-  reference.parts_ = std::move(parts);
-  return reference;
+Reference::Reference(std::string origin, Data data)
+    : origin_(std::move(origin)), tensors_(data.placement.tensors()), data_(std::move(data)) {}
+
+void Reference::dequantise(const Dequantisation& how) {
+  data_->checkpoint.dequantise(how);
+  data_->placement = resolve(data_->checkpoint).placement;
+  tensors_ = data_->placement.tensors();
 }
 
 Reference Reference::load(const std::filesystem::path& path, SourceStore& store, Communicator& processes) {
@@ -87,17 +81,13 @@ Reference Reference::load(const std::filesystem::path& path, SourceStore& store,
     if (processes.rank() == 0) found = found_at(path, store);
   });
   found = value_of(0, found, processes);
-  std::vector<Part> parts;
-  if (found.is_checkpoint) {
-    parts.push_back(part_of(find_checkpoint(CheckpointPlace{path, {}}, store, processes), store, processes));
-    return of(origin, std::move(parts));
-  }
+  if (found.is_checkpoint)
+    return {origin, data_of(find_checkpoint(CheckpointPlace{path, {}}, store, processes), store, processes)};
   std::variant<WeightMap, std::vector<Tensor>> said;
   agree(processes, [&] { said = parse_reference(found.json, origin); });
   if (auto* const tensors = std::get_if<std::vector<Tensor>>(&said)) return {origin, std::move(*tensors)};
   CheckpointProbe indexed = probe_indexed(path, std::get<WeightMap>(said), store, processes);
-  parts.push_back(part_of(find_probed(std::move(indexed), store, processes), store, processes));
-  return of(origin, std::move(parts));
+  return {origin, data_of(find_probed(std::move(indexed), store, processes), store, processes)};
 }
 
 std::optional<std::size_t> Reference::find(const std::string& name) const {
@@ -109,16 +99,11 @@ std::optional<std::size_t> Reference::find(const std::string& name) const {
 
 ReferenceReader::ReferenceReader(const Reference& reference, SourceStore& store, std::uint64_t window_bytes,
                                  std::size_t most_open)
-    : reference_(reference), scratch_(scratch_bytes) {
-  const std::size_t parts = reference.parts().size();
-  for (const Reference::Part& part : reference.parts())
-    readers_.push_back(std::make_unique<SourceReader>(part.checkpoint, part.placement, store, window_bytes / parts,
-                                                      std::max<std::size_t>(1, most_open / parts)));
-}
+    : reader_(reference.data()->checkpoint, reference.data()->placement, store, window_bytes, most_open),
+      scratch_(scratch_bytes) {}
 
 void ReferenceReader::read(std::size_t tensor, const Box& box, std::span<std::byte> out) {
-  const auto [part, parameter] = reference_.place(tensor);
-  readers_[part]->read_box(parameter, box, out, scratch_.first(scratch_.size()));
+  reader_.read_box(static_cast<ParameterId>(tensor), box, out, scratch_.first(scratch_.size()));
 }
 
 }  // namespace ckpt

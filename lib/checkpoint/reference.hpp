@@ -18,15 +18,10 @@ namespace ckpt {
 /// What a model's tensors are to be: names, logical shapes and dtypes, and their data if it comes from a checkpoint.
 class Reference {
  public:
-  /// A checkpoint that holds some of the tensors; an index has one for each of its files.
-  struct Part {
+  /// The checkpoint with the tensors' data. Its parameters have the tensors' numbers.
+  struct Data {
     Checkpoint checkpoint;
     Placement placement;
-  };
-  /// The place of a tensor's data.
-  struct Place {
-    std::size_t part = 0;
-    ParameterId parameter = 0;
   };
 
   /// Reads a checkpoint of any format (a directory or file that carries its layout, or a file that holds everything
@@ -45,25 +40,24 @@ class Reference {
   /// The number of the tensor of this name, or nothing.
   std::optional<std::size_t> find(const std::string& name) const;
 
-  bool has_data() const noexcept { return !parts_.empty(); }
-  const std::vector<Part>& parts() const noexcept { return parts_; }
-  /// The place of a tensor's data, by the tensor's number; only if there is data.
-  Place place(std::size_t tensor) const { return places_[tensor]; }
+  /// Null for tensors without data.
+  const Data* data() const noexcept { return data_ ? &*data_ : nullptr; }
+  /// From here on its quantised weights are numbers (`Checkpoint::dequantise`, which throws). It must have data.
+  void dequantise(const Dequantisation& how);
 
  private:
-  static Reference of(std::string origin, std::vector<Part> parts);
+  Reference(std::string origin, Data data);
 
   std::string origin_;
   std::vector<Tensor> tensors_;
-  std::vector<Part> parts_;
-  std::vector<Place> places_;  // parallel to tensors_ where there are parts
+  std::optional<Data> data_;
 };
 
 /// Reads the data of a reference's tensors, on a process that sees its files. The reference and the store must outlive
 /// it.
 class ReferenceReader {
  public:
-  /// `window_bytes`, `most_open`: for all parts together, as in SourceReader.
+  /// `window_bytes`, `most_open`: as in SourceReader.
   ReferenceReader(const Reference& reference, SourceStore& store, std::uint64_t window_bytes, std::size_t most_open);
 
   /// Reads the elements of a box of a tensor (by its number) in row-major order: as many bytes as `out` has. Throws
@@ -71,8 +65,7 @@ class ReferenceReader {
   void read(std::size_t tensor, const Box& box, std::span<std::byte> out);
 
  private:
-  const Reference& reference_;
-  std::vector<std::unique_ptr<SourceReader>> readers_;  // one for each part
+  SourceReader reader_;
   Buffer scratch_;
 };
 

@@ -14,4 +14,14 @@ namespace ckpt {
 /// https://github.com/NVIDIA/Megatron-LM, megatron/training/checkpointing.py, check_checkpoint_args
 std::optional<std::string> with_mesh_in_args(const std::string& tree, const Mesh& mesh);
 
+/// What Megatron's arguments say of the model and its training.
+struct MegatronArgs {
+  std::string config;     ///< heads, groups, sizes of heads and experts, as a config.json has them
+  std::string optimizer;  ///< "adam", "muon"; empty if unknown
+};
+
+/// Returns what the arguments in a file's tree say, or nothing if it has none.
+/// https://github.com/NVIDIA/Megatron-LM, megatron/training/arguments.py
+std::optional<MegatronArgs> megatron_args(const std::string& tree);
+
 }  // namespace ckpt

@@ -82,7 +82,8 @@ class Elements {
     warn_of_repeats(job_.resources.memory_bytes, decoding_of(store_), processes_);
     std::map<ParameterId, Mismatch> all = add_up(work.found());
     reader.read_buffered();
-    if (!all.empty() && job_.names.mapping) likeness = likeness_of(planner, readers, reader, shares.rest / 2);
+    if (!all.empty() && job_.is_explained && job_.names.mapping)
+      likeness = likeness_of(planner, readers, reader, shares.rest / 2);
     return all;
   }
 
@@ -126,13 +127,10 @@ class Elements {
 
   std::string likeness_of(const Planner& planner, const Readers& readers, SourceReader& reader,
                           std::uint64_t memory) const {
-    std::set<std::string> weights;
-    const MappedTensors mapped = job_.names.mapping->convert(taken_by_map(job_.names, a_.placement()));
-    for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
-      if (!mapped.origins[i].is_state) weights.insert(mapped.tensors[i].name);
+    const std::set<std::string>& states = pairing_.of_a().states;
     std::vector<bool> is_weight(b_.placement().tensors().size(), false);
     for (const ParameterId parameter : pairing_.parameters())
-      is_weight[parameter] = weights.contains(b_.placement().tensors()[parameter].name);
+      is_weight[parameter] = !states.contains(b_.placement().tensors()[parameter].name);
     return likeness_in_words({.planner = planner,
                               .readers = readers,
                               .reader = reader,
@@ -259,7 +257,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   agree(processes, [&] {
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
-  if (job.dequantised) dequantise(a.files, *job.dequantised, job.names, store, processes);
+  if (job.dequantised) dequantise(a.files, *job.dequantised, job.names, job.is_explained, store, processes);
   if (!job.names.mapping) job.names.mapping = mapping_between(job, a.files, b.files, processes);
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
@@ -283,6 +281,8 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
     agree(processes, [&] { b.resolved = resolve(b.files, conflict_of_b.keep, conflict_of_b.expected_shape); });
   });
   agree(processes, [&] {
+    if (job.names.mapping && processes.rank() == 0)
+      for (const ComparedSide* side : {&a, &b}) check_trainer(*job.names.mapping, {}, side->files, store);
     pairing.emplace(job, a, b, *std::move(of_a), *names);
     result = pairing->comparison();
     result.a_deviations = expected.of(pairing->of_a(), a.placement(), &*names);
@@ -292,6 +292,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
     for (const std::string& warning : side->resolved.warnings) log::warn(warning);
   expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
   const auto mismatches = compare_elements(job, *pairing, conflict_of_a, store, processes, counters, result.likeness);
+  if (job.dequantised && job.is_explained) warn_of_overflows(a.files, *job.dequantised, processes);
   const auto counts_of_b = [&](ParameterId parameter) {
     return names->counts(b.placement().tensors()[parameter].name);
   };

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/dequantised_files.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
@@ -35,13 +38,14 @@ void check_reordered(const QuantisedWeight& weight, const Placement& target) {
 
 }  // namespace
 
-void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, SourceStore& store,
-                Communicator& processes) {
+void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, bool is_reported,
+                SourceStore& store, Communicator& processes) {
   auto how = Dequantisation::of(dtype, checkpoint, store, processes);
   agree(processes, [&] {
     const NameFilter filter(names);
     how.keep = [&](const std::string& name) { return filter.is_kept(name); };
     checkpoint.dequantise(how);
+    if (!is_reported) return;
     const DequantisedFiles& made = *checkpoint.dequantised();
     const std::string option = "--dequantize " + dtype.name.str();
     if (made.summary().empty())
@@ -50,6 +54,16 @@ void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& na
       log::info("{}: weights become numbers, {}", option, made.summary());
     if (!made.left_out().empty()) log::info("{}: left out with the codes: {}", option, join(made.left_out()));
   });
+}
+
+void warn_of_overflows(const Checkpoint& checkpoint, const DType& dtype, Communicator& processes) {
+  if (checkpoint.dequantised() == nullptr) return;
+  std::set<std::string> names;
+  for (const auto& each : gather_all(checkpoint.dequantised()->overflowed(), processes))
+    names.insert(each.begin(), each.end());
+  if (!names.empty())
+    log::warn("numbers are too large for {} and infinite now: {}", dtype.name.str(),
+              join({names.begin(), names.end()}));
 }
 
 Selection select_weights(const NameChoice& names, const Placement& source,
@@ -79,16 +93,24 @@ std::string advice_on_codes(const Selection& selection, const ExpectedTensors& e
 }
 
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
-                       SourceStore& store, Communicator& processes) {
+                       Communicator& processes) {
   const std::vector<Tensor>& tensors = source.tensors();
   if (checkpoint.dequantised() != nullptr || std::none_of(tensors.begin(), tensors.end(), may_be_quantised)) return;
-  const auto how = Dequantisation::of({}, checkpoint, store, processes);
+  QuantisationConfig config;
+  std::optional<Error> unread;
+  try {
+    config = quantisation_config(checkpoint, processes);
+  } catch (const Error& error) {  // on every process
+    unread = error;
+  }
   agree(processes, [&] {
-    const QuantisedWeights found = how.weights(tensors);
+    const QuantisedWeights found = quantised_weights(tensors, config);
     if (found.weights.empty()) return;
     log::info("quantised weights stay codes with their scales: {}", found.summary());
-    if (how.config.is_reordered)
-      for (const QuantisedWeight& weight : found.weights) check_reordered(weight, target);
+    for (const QuantisedWeight& weight : found.weights) {
+      if (unread && !weight.groups.empty()) throw Error(*unread);  // it would say whether inputs are reordered
+      if (config.is_reordered) check_reordered(weight, target);
+    }
   });
 }
 

@@ -10,9 +10,9 @@
 namespace ckpt {
 
 /// From here on a checkpoint's quantised weights are numbers (`Checkpoint::dequantise`, which throws). `names`: which
-/// of its tensors a job takes. Tells the user what was found. Collective.
-void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, SourceStore& store,
-                Communicator& processes);
+/// of its tensors a job takes. Reports what was found if `is_reported`. Collective.
+void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, bool is_reported,
+                SourceStore& store, Communicator& processes);
 
 /// As `select`. An error of a map of names says that codes and scales do not go through it.
 Selection select_weights(const NameChoice& names, const Placement& source,
@@ -24,6 +24,9 @@ std::string advice_on_codes(const Selection& selection, const ExpectedTensors& e
 /// Tells the user which quantised weights a job moves as they are. Throws layout if the target cuts one where its codes
 /// lose their scales, as far as names and shapes tell (`check_scale_cuts` looks at scales). Collective.
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
-                       SourceStore& store, Communicator& processes);
+                       Communicator& processes);
+
+/// Warns of dequantised weights with numbers that were too large for `dtype` on any process. Collective.
+void warn_of_overflows(const Checkpoint& checkpoint, const DType& dtype, Communicator& processes);
 
 }  // namespace ckpt

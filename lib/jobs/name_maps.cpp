@@ -4,10 +4,13 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
+#include "frameworks/megatron_args.hpp"
 #include "io/small_text.hpp"
 #include "layout/names/naming.hpp"
 #include "processes/gather_all.hpp"
+#include "store/dcp/dcp_directory.hpp"
 
 namespace ckpt {
 
@@ -219,6 +222,25 @@ std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const M
     mapping = std::make_shared<const NameMapping>(std::move(maps), std::move(wish));
   });
   return mapping;
+}
+
+void check_trainer(const NameMapping& mapping, const std::vector<std::string>& recut_states, const Checkpoint& source,
+                   SourceStore& store) {
+  for (FileNumber file = 0; file < source.table().count(); ++file) {
+    if (!source.is_there(file)) continue;
+    const std::vector<Leaf>& leaves = source.file(file).schema->leaves;
+    const auto leaf = std::ranges::find(leaves, "args", &Leaf::name);
+    if (leaf == leaves.end()) continue;
+    const auto path = source.file_path(file);
+    // One that the file does not carry is in the file that torch_dist has beside its data.
+    const auto args =
+        megatron_args(store.tree(leaf->is_carried ? path : path.parent_path() / std::string(torch::torch_dist_tree)));
+    if (!args) return;  // all files of a checkpoint have them, or none
+    mapping.check_sizes(ModelConfig(args->config, "Megatron's arguments in " + source.path().string()));
+    if (args->optimizer.find("muon") != std::string::npos && !recut_states.empty())
+      log::warn("Muon updates each matrix as a whole, and only one side of the map fuses: {}", join(recut_states));
+    return;
+  }
 }
 
 }  // namespace ckpt

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.hpp"
 #include "jobs/types/name_mapping.hpp"
 #include "layout/language/layout.hpp"
 #include "processes/communicator.hpp"
@@ -39,5 +40,11 @@ struct MapPlaces {
 /// Collective. Throws layout for a bad map, usage for one that cannot be found.
 std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const MapPlaces& places, MapWish wish,
                                                 Communicator& processes);
+
+/// Compares the sizes that a mapping used for a checkpoint with those that its trainer recorded (Megatron's arguments).
+/// Warns if `recut_states`, tensors of the optimizer's state, are Muon's: it updates each matrix as a whole. For one
+/// process. Throws input.
+void check_trainer(const NameMapping& mapping, const std::vector<std::string>& recut_states, const Checkpoint& source,
+                   SourceStore& store);
 
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "layout/names/model_files.hpp"
 #include "processes/gather_all.hpp"
@@ -41,6 +42,7 @@ OutputFacts gather(const ManifestParts& parts, const TargetFiles& files, Communi
 /// manifest: the source was damaged since, or changed on purpose.
 void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>& written) {
   const auto output_facts = manifest_fingerprints(parts.sides.checkpoint);
+  const DequantisedFiles* const numbers = parts.sides.checkpoint.dequantised();  // of codes with other fingerprints
   const Placement& source = parts.sides.source.placement;
   const std::vector<Tensor>& target = parts.sides.target.placement.tensors();
   std::vector<std::string> changed;
@@ -49,8 +51,9 @@ void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>&
     const auto taken = parts.sides.selection.find(target[p].name);
     if (was == output_facts.end() || !taken || parts.sides.selection.links_of(*taken) != nullptr) continue;
     const Tensor& tensor = source.tensors()[parts.sides.selection.source_of[*taken]];
-    const bool goes_on =
-        tensor.name == target[p].name && tensor.dtype == target[p].dtype && tensor.shape == target[p].shape;
+    const bool goes_on = tensor.name == target[p].name && tensor.dtype == target[p].dtype &&
+                         tensor.shape == target[p].shape &&
+                         (numbers == nullptr || !numbers->units().contains(tensor.name));
     if (goes_on && !source.layout().table_arrays.contains(tensor.name) && to_string(written[p]) != was->second)
       changed.push_back(tensor.name);
   }

@@ -8,10 +8,12 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "checkpoint/content_sums.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "diagnosis/check_source.hpp"
 #include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
 #include "jobs/conflict_source.hpp"
+#include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/output_manifest.hpp"
 #include "jobs/reshard_plan.hpp"
@@ -208,7 +210,7 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
   const ReshardJob& job = run.job;
   TargetPlace place{run.output.place(), run.output.pipe(), job.output.is_single_file};
   place.keeps_trees = job.keeps_trees;
-  place.dropped = job.names.drop;
+  place.dropped = sides.dropped;
   place.new_name = new_name_of(job.names);
   if (job.is_verified())
     place.fingerprints = job.output.is_pipe && !sides.store->traits().ends_with_manifest ? FingerprintPlace::report
@@ -242,14 +244,16 @@ void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
 /// every shape.
 void check_places_of_elements(Run& run, const ReshardSides& sides, Plan& plan) {
   const Reference* const model = sides.expected.reference();
-  if (!run.job.target.is_like_expected || !model->has_data()) return;
-  const Reference::Part& part = model->parts().front();
+  if (!run.job.target.is_like_expected || model->data() == nullptr) return;
+  const Reference::Data& data = *model->data();
+  if (const DequantisedFiles* const numbers = data.checkpoint.dequantised())
+    numbers->set_memory(plan.spare_memory() / 2);
   check_likeness({.planner = plan.moves.planner,
                   .readers = plan.moves.readers,
                   .reader = *plan.reader,
                   .names = run.job.names,
-                  .other = part.checkpoint,
-                  .of_other = part.placement,
+                  .other = data.checkpoint,
+                  .of_other = data.placement,
                   .store = run.stores.reading(),
                   .other_name = model->origin(),
                   .memory = plan.spare_memory(),
@@ -378,6 +382,7 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
   if (made.sums != nullptr)
     made.sums->send_to_owners([&](FileNumber file) { return made.files.owner(file); }, run.processes);
   run.report.overflows = report_overflows(work.overflows(), target, run.report.bytes_resumed != 0, run.processes);
+  if (run.job.dequantised) warn_of_overflows(sides.checkpoint, *run.job.dequantised, run.processes);
   auto& seconds = run.report.seconds;
   seconds["move"] = run.watch.lap();
   seconds["read"] = work.read_seconds() / run.threads;

@@ -17,6 +17,7 @@
 #include "frameworks/torch_dist.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/dequantise.hpp"
+#include "jobs/name_maps.hpp"
 #include "jobs/tree_names.hpp"
 #include "jobs/types/selection.hpp"
 #include "layout/language/change_layout.hpp"
@@ -318,6 +319,16 @@ void with_advice_on_codes(const ReshardSides& sides, const Refuse& refuse) {
   }
 }
 
+/// A directory of a model has no place for the trainer's objects: they are left out, with a note.
+void drop_leaves(const Checkpoint& checkpoint, ReshardSides& sides) {
+  std::set<std::string> names;
+  for (const FileCatalog& file : checkpoint.files())
+    if (file.schema)
+      for (const Leaf& leaf : file.schema->leaves) names.insert(leaf.name);
+  for (const std::string& name : names) sides.dropped.emplace_back(literal(name));
+  if (!names.empty()) sides.selection.notes.push_back("no tensors, left out: " + join({names.begin(), names.end()}));
+}
+
 /// Resolves the source by its layout, and selects what the job takes of it. Collective.
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
@@ -348,17 +359,22 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
                                        left_out_tensors(job, checkpoint, sides.source.placement)))
         sides.source.warnings.push_back(std::move(warning));
-      if (job.target.is_like_expected)
+      sides.dropped = job.names.drop;
+      if (job.target.is_like_expected) {
         if (const std::string line =
                 cast_as_expected(sides.expected, job.casts, sides.source.placement, sides.selection);
             !line.empty())
           sides.selection.notes.push_back(line);
+        drop_leaves(checkpoint, sides);
+      }
       check_rounded_once(job, sides);
       found = deviations(true);
     });
   });
   const std::string change = found.lines.empty() ? "" : fitting_change(conflict, processes);
   agree(processes, [&] {
+    if (job.names.mapping && processes.rank() == 0)
+      check_trainer(*job.names.mapping, sides.selection.recut_states, checkpoint, store);
     with_advice_on_codes(sides, [&] {
       sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change,
                             job.names.rename.empty());
@@ -505,7 +521,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     sides.model.file_of = value_of(0, sides.model.file_of, processes);
   }
   if (job.dequantised) {
-    dequantise(sides.checkpoint, *job.dequantised, job.names, stores.reading(), processes);
+    dequantise(sides.checkpoint, *job.dequantised, job.names, true, stores.reading(), processes);
     sides.model.dequantise(sides.expected.weights_of_codes());
   }
   resolve_source_side(job, stores.reading(), processes, sides);
@@ -552,7 +568,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     find_target_arrays(sides.target.placement, tables.plan);
   });
   sides.tables = std::move(tables.plan);
-  check_moved_codes(sides.checkpoint, sides.source.placement, sides.target.placement, stores.reading(), processes);
+  check_moved_codes(sides.checkpoint, sides.source.placement, sides.target.placement, processes);
   agree(processes, [&] {
     check_any_tensor(sides);
     check_readers(sides);

@@ -33,7 +33,8 @@ struct ReshardSides {
   Resolved target = {};
   ModelDirectory model = {};     ///< for an output like a model's directory; what else lies there on process 0 alone
   ManifestHistory history = {};  ///< that the output's manifest keeps
-  std::string index_name = {};   ///< of the file that says which file holds what; empty: there is none
+  std::vector<Pattern> dropped = {};  ///< values that are left out on purpose
+  std::string index_name = {};        ///< of the file that says which file holds what; empty: there is none
   TablePlan tables = {};
   std::vector<TableLayerSource> other_layers = {};  ///< oldest first
   std::size_t layer = 0;                            ///< number of `checkpoint` among all

@@ -65,7 +65,8 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
                                 .dequantised = job.dequantised,
                                 .is_rounded = true,
                                 .resources = job.resources,
-                                .first_copies = job.first_copies};
+                                .first_copies = job.first_copies,
+                                .is_explained = false};
     const CompareReport found = compare(comparison, stores, processes, counters);
     return found.differences.empty() ? "" : "it holds other elements of " + found.differences.front().parameter;
   } catch (const Error& error) {

@@ -74,7 +74,7 @@ void preview(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& 
   const SourceTrees trees(sides.checkpoint, target, *sides.store, job.keeps_trees, new_name);
   const std::string manifest =
       job.output.is_single_file ? provisional_manifest(target, FingerprintPlace::manifest, {}, sides.history) : "";
-  FileSpecs specs(sides.checkpoint, plan.planner, where, manifest, trees, job.names.drop, new_name,
+  FileSpecs specs(sides.checkpoint, plan.planner, where, manifest, trees, sides.dropped, new_name,
                   sides.store->index() != nullptr);
   warn_of_losses(specs, *sides.store);
   if (views == nullptr && where.table().count() != 0)

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
+#include "checkpoint/dequantised_files.hpp"
 
 namespace ckpt {
 
@@ -23,6 +24,18 @@ Json files_of(const Checkpoint& source, const std::string& before) {
       }
     }
   return files;
+}
+
+/// What determines the numbers of quantised weights, apart from their files.
+Json json_of(const Dequantisation& how) {
+  const QuantisationConfig& config = how.config;
+  const auto number = [](const auto& value) { return value ? Json(*value) : Json(); };
+  Json json{{"dtype", how.dtype.name.str()},
+            {"config",
+             {config.method, config.format, config.version, number(config.block), number(config.group),
+              number(config.bits), config.is_reordered}}};
+  for (const auto& [place, text] : how.texts) json["texts"].push_back(text);
+  return json;
 }
 
 }  // namespace
@@ -52,6 +65,7 @@ std::string describe_job(const std::vector<const Checkpoint*>& sources, const Pl
     const std::string path = each->path().string();
     if (!is_alone) layers.push_back({path, Json::parse(to_json(each->layout()))});
     files.update(files_of(*each, is_alone ? "" : path + "/"));
+    if (each->dequantised() != nullptr) description["dequantised"].push_back(json_of(each->dequantised()->how()));
   }
   return description.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -76,6 +90,7 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
                                           {"parameters", "other parameters"},
                                           {"dtypes", "other dtypes"},
                                           {"names", "another map of names"},
+                                          {"dequantised", "another --dequantize, or another quantization_config"},
                                           {"layers", "other deltas"},
                                           {"kept", "other rows to keep (--keep)"},
                                           {"text", "another way of making text (--digits, layouts, datasets)"},

@@ -61,8 +61,8 @@ def mxfp4(blocks, scales):
 
 def nvfp4(weight, scale, scale_2, inverse=False):
     """ModelOpt multiplies by its second scale, compressed-tensors divides."""
-    second = np.float32(1) / np.float32(scale_2) if inverse else np.float32(scale_2)
-    return E2M1[nibbles_low_first(weight)] * (e4m3(scale) * second).astype(np.float32).repeat(16, -1)
+    blocks = e4m3(scale) / np.float32(scale_2) if inverse else e4m3(scale) * np.float32(scale_2)
+    return E2M1[nibbles_low_first(weight)] * blocks.astype(np.float32).repeat(16, -1)
 
 
 def nibbles_of_words(words, axis):

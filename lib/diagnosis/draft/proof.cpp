@@ -131,7 +131,7 @@ Refutations refute(const ProofInput& draft, const Resources& resources, SourceSt
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
     if (placement.copies(parameter) > 1)
       bytes_read += placement.tensors()[parameter].bytes() * placement.copies(parameter);
-  if (draft.reference == nullptr || !draft.reference->has_data()) return refuted;
+  if (draft.reference == nullptr || draft.reference->data() == nullptr) return refuted;
   std::vector<ParameterId> left;
   for (ParameterId parameter = 0; parameter < placement.tensors().size(); ++parameter)
     if (is_taken[parameter]) left.push_back(parameter);

@@ -38,6 +38,13 @@ std::string in_words(const std::vector<std::string>& names) {
   return std::to_string(names.size()) + " parameters (" + join(patterns) + ")";
 }
 
+/// A glob for each kind of parameter, a line each.
+std::string patterns_of(const std::vector<std::string>& names) {
+  std::string lines;
+  for (const NameGroup& group : group_names(names)) lines += (lines.empty() ? "" : "\n") + group.pattern;
+  return lines;
+}
+
 /// Numbers of one byte are codes of a quantised weight, whose scales are elsewhere.
 bool is_comparable(const Tensor& tensor) {
   const auto format = number_format(tensor.dtype);
@@ -244,7 +251,7 @@ void check_likeness(const LikenessSources& sources, const std::vector<Pattern>& 
                 {found.first + " with " + sources.other_name + ", as if elements were in other places",
                  "about " + typical + " as other parameters have",
                  found.change.empty() ? "look whether the map and the layout are right" : found.change,
-                 {Advice::What::excuse_unlike, found.unlike.front()}})
+                 {Advice::What::excuse_unlike, likeness::patterns_of(found.unlike)}})
         .of_parameter(found.unlike.front());
   });
 }

@@ -59,6 +59,7 @@ struct CompareJob {
   std::optional<Expectation> expectation = {};  ///< for either side
   std::vector<Pattern> first_copies = {};       ///< for either side: Checkpoint::take_first_copies
   MapChoice map = {};                           ///< of names, from A to B
+  bool is_explained = true;                     ///< else only differences count: nothing is told or looked into
 };
 
 struct CompareReport {

@@ -33,23 +33,11 @@ ExpectedTensors::ExpectedTensors(const std::optional<Expectation>& expectation, 
 }
 
 void ExpectedTensors::dequantise(const DType& dtype, SourceStore& store, Communicator& processes) {
-  std::set<std::string> hidden;
-  std::vector<Tensor> tensors;
-  for (const Reference::Part& part : reference_->parts()) {
-    const auto how = Dequantisation::of(dtype, part.checkpoint, store, processes);
-    const QuantisedWeights found = how.weights(part.placement.tensors());
-    for (const QuantisedWeight& weight : found.weights) {
-      tensors.push_back({weight.name, dtype, weight.shape});
-      weight.for_each_tensor([&](const std::string& name) { hidden.insert(name); });
-      hidden.insert(weight.others.begin(), weight.others.end());
-      weights_of_codes_.emplace(weight.codes, weight.name);
-    }
-    hidden.insert(found.strays.begin(), found.strays.end());
-  }
-  if (hidden.empty()) return;
-  for (const Tensor& tensor : reference_->tensors())
-    if (!hidden.contains(tensor.name)) tensors.push_back(tensor);
-  reference_ = Reference(reference_->origin(), std::move(tensors));
+  if (reference_->data() == nullptr) return;
+  auto how = Dequantisation::of(dtype, reference_->data()->checkpoint, store, processes);
+  how.keep = [](const std::string&) { return false; };
+  agree(processes, [&] { reference_->dequantise(how); });
+  weights_of_codes_ = reference_->data()->checkpoint.dequantised()->weights_of_codes();
 }
 
 std::optional<Shape> ExpectedTensors::shape(const std::string& name) const {

@@ -109,6 +109,10 @@ std::vector<NameMapping::Change> NameMapping::changes(const MapSource& source, c
   return changes;
 }
 
+void NameMapping::check_sizes(const ModelConfig& recorded) const {
+  for (const auto& each : maps_) each->sizes.check_against(recorded);
+}
+
 bool NameMapping::is_no_weight(const std::string& name) const {
   return std::any_of(maps_.begin(), maps_.end(), [&](const auto& each) {
     for (const MapSide side : {0, 1})

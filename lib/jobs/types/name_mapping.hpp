@@ -53,6 +53,9 @@ class NameMapping {
   /// The one-word changes of a tensor's rule that fit every shape, of the tensors of this name that they make.
   std::vector<Change> changes(const MapSource& source, const std::string& name) const;
 
+  /// Throws input if a size that was used differs from the one that the source's trainer recorded.
+  void check_sizes(const ModelConfig& recorded) const;
+
   /// Whether the output's side lists a name under `drop`: it holds no weight.
   bool is_no_weight(const std::string& name) const;
 

@@ -100,6 +100,7 @@ struct TensorChoice {
   ParameterId from;
   std::shared_ptr<const TensorLinks> links;
   InternedText before;  ///< its name before `rename`
+  bool is_state = false;
 };
 
 MapSource taken(const NameChoice& choice, const NameFilter& name_filter, const Placement& source) {
@@ -121,7 +122,9 @@ std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& 
   }
   MappedTensors mapped = choice.mapping->convert(kept);
   for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
-    chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name});
+    chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name,
+                      mapped.origins[i].is_state});
+  selection.recut_states = std::move(mapped.recut_states);
   selection.equal = std::move(mapped.equal);
   selection.notes = notes_of(mapped);
   selection.map = std::move(mapped.by);
@@ -182,6 +185,7 @@ Selection select(const NameChoice& choice, const Placement& source, const std::m
            {Advice::What::rename, ""}});
   selection.tensors.reserve(chosen.size());
   for (TensorChoice& each : chosen) {
+    if (each.is_state) selection.states.insert(each.tensor.name);
     selection.tensors.push_back(std::move(each.tensor));
     selection.source_of.push_back(each.from);
     if (choice.mapping) selection.links.push_back(std::move(each.links));

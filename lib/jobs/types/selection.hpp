@@ -69,7 +69,9 @@ struct Selection {
   Planner::Links links = {};           ///< parallel to tensors, or empty: the elements are those of `source_of`
   std::vector<std::pair<ParameterId, ParameterId>> equal = {};  ///< the source's parameters that must be equal
   std::vector<std::string> notes = {};                          ///< what a map of names leaves out
-  std::string map = {};  ///< the map of names that made it, as JSON (NameMapping::convert)
+  std::string map = {};                        ///< the map of names that made it, as JSON (NameMapping::convert)
+  std::set<std::string> states = {};           ///< tensors of an optimizer's state, as far as a map tells
+  std::vector<std::string> recut_states = {};  ///< the map's (MappedTensors)
 
   const TensorLinks* links_of(std::size_t tensor) const { return links.empty() ? nullptr : links[tensor].get(); }
   /// Calls visit(parameter) for all of the source's parameters that are taken; for some several times.

@@ -8,6 +8,10 @@
 
 namespace ckpt {
 
+std::string without_folder(const std::string& name) {
+  return name.starts_with(weights_folder) ? name.substr(weights_folder.size()) : name;
+}
+
 SideNames::SideNames(const NameMap& map, const MapSizes& sizes, MapSide side, const std::vector<bool>& is_stacked)
     : map_(map), sizes_(sizes), side_(side) {
   std::set<std::string> names;
@@ -66,13 +70,17 @@ std::optional<SideNames::Match> SideNames::match_plain(const std::string& name, 
       for (const TensorTemplate& text : of_side)
         for (const NameCapture& capture : text.captures()) axes.insert(capture.axes.begin(), capture.axes.end());
     if (holds(map_.rules[entry.rule].when, axes, *known, sizes_).value_or(true))
-      return Match{*found, std::move(*known), std::nullopt, {}};
+      return Match{*found, std::move(*known), std::nullopt, {}, {}};
   }
   return std::nullopt;
 }
 
 std::optional<SideNames::Match> SideNames::match(const std::string& name, const std::vector<bool>& skip) const {
-  if (auto plain = match_plain(name, skip)) return plain;
+  for (const std::string& in_rules : {name, without_folder(name)})
+    if (auto plain = match_plain(in_rules, skip)) {
+      plain->name = in_rules;
+      return plain;
+    }
   for (std::size_t i = 0; i < map_.states[side_].size(); ++i) {
     const auto captures = map_.states[side_][i].match(name);
     if (!captures) continue;
@@ -80,6 +88,7 @@ std::optional<SideNames::Match> SideNames::match(const std::string& name, const 
     if (!of_weight) continue;
     of_weight->state_pattern = i;
     of_weight->state = captures->at("state");
+    of_weight->name = name;
     return of_weight;
   }
   return std::nullopt;

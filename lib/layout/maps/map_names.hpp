@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "layout/maps/map_sizes.hpp"
@@ -13,6 +14,11 @@
 #include "layout/names/pattern_index.hpp"
 
 namespace ckpt {
+
+/// Trainers save weights below this key of a torch file; rules name them without it.
+inline constexpr std::string_view weights_folder = "model/";
+/// "model/decoder.w" becomes "decoder.w".
+std::string without_folder(const std::string& name);
 
 /// The values of axes, and of captures that are text.
 struct AxisValues {
@@ -40,6 +46,7 @@ class SideNames {
     AxisValues values;
     std::optional<std::size_t> state_pattern;  ///< an optimizer's state, by this pattern of the side
     std::string state = {};
+    std::string name = {};  ///< as rules have it, without `weights_folder`
   };
   /// Returns the first rule's tensor that has this name, itself or as its state. `skip`: rules that do not count.
   std::optional<Match> match(const std::string& name, const std::vector<bool>& skip) const;

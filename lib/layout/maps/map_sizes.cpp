@@ -126,4 +126,16 @@ std::uint64_t MapSizes::size(const std::string& axis) const {
                "say it with --size " + axis + "=N, or give a model's directory with --expect HF_DIR"});
 }
 
+void MapSizes::check_against(const ModelConfig& recorded) const {
+  const MapSizes others(map_, recorded, given_);
+  for (const auto& [axis, size] : known_) {
+    const FormulaValue other = others.value(axis);
+    if (other.kind != FormulaValue::Kind::whole || other.whole == static_cast<std::int64_t>(size)) continue;
+    throw Error(Kind::input, map_.origin + ": size " + axis,
+                {"it is " + std::to_string(size) + " by " + (config_.origin().empty() ? "--size" : config_.origin()),
+                 std::to_string(other.whole) + " by " + recorded.origin(),
+                 "give the config.json of this model, or say the right one with --size " + axis + "=N"});
+  }
+}
+
 }  // namespace ckpt

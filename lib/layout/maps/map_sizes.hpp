@@ -40,6 +40,9 @@ class MapSizes {
   /// The value of a name in a condition, apart from axes whose value a tensor's name says.
   FormulaValue value(const std::string& name) const;
   const ModelConfig& config() const noexcept { return config_; }
+  /// Throws input, with both values, if a size in use differs from the one that `recorded` gives; a given size does
+  /// not.
+  void check_against(const ModelConfig& recorded) const;
   /// The sizes that were asked for.
   const std::map<std::string, std::uint64_t>& used() const noexcept { return known_; }
 

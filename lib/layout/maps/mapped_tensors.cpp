@@ -141,7 +141,7 @@ class Conversion {
   }
 
   bool is_named(const TensorTemplate& text, const std::string& name) const {
-    if (text.pattern().matches(name)) return true;
+    if (text.pattern().matches(name) || text.pattern().matches(without_folder(name))) return true;
     return std::any_of(map_.states[to_].begin(), map_.states[to_].end(), [&](const Pattern& state) {
       const auto captures = state.match(name);
       return captures && text.pattern().matches(captures->at("name"));
@@ -175,7 +175,13 @@ class Conversion {
       for_each_value(number_axes(text), sizes_, values,
                      [&](const AxisValues& all) { draft(name, entry.rule, target, text, all, *match); });
     }
-    taken_.emplace(name, Taken{&tensor, number, std::move(*match)});
+    const std::string in_rules = match->name;
+    if (!taken_.emplace(in_rules, Taken{&tensor, number, std::move(*match)}).second)
+      throw Error(Kind::input, "'" + name + "'",
+                  {"another name of '" + in_rules + "', which is there, too",
+                   "one of the two",
+                   "",
+                   {Advice::What::leave_out, ""}});
   }
 
   void draft(const std::string& by, std::size_t rule, std::size_t target, const TensorTemplate& text,
@@ -195,6 +201,7 @@ class Conversion {
              {Advice::What::leave_out, ""}});
       name = to_names_.state_name(0, match.state, name);
     }
+    if (std::string other = std::string(weights_folder) + name; wanted_.contains(other)) name = std::move(other);
     Draft made{rule, target, {}, match.state_pattern, match.state, by};
     for (const std::string& axis : number_axes(text)) made.values.numbers[axis] = values.numbers.at(axis);
     made.values.texts = values.texts;
@@ -218,7 +225,7 @@ class Conversion {
       return;
     }
     for (const TiedName& tied : map_.tied)
-      if (const auto of = tied.side == from_ ? tied_to(tied, from_names_, name) : std::nullopt) {
+      if (const auto of = tied.side == from_ ? tied_to(tied, from_names_, without_folder(name)) : std::nullopt) {
         tied_.push_back({*of, &tensor, number});
         return;
       }
@@ -361,6 +368,7 @@ class Conversion {
     const auto scaling = scaling_of(map_.rules[draft.rule], first);
     const bool is_same = !scaling && is_identity(pieces, shape, Shape(first.tensor->shape));
     tensor.shape = InternedShape(shape);
+    if (draft.state_pattern && map_.rules[draft.rule].pieces.size() > 1) result_.recut_states.push_back(name);
     result_.tensors.push_back(std::move(tensor));
     result_.origins.push_back({first.number,
                                is_same ? nullptr : std::make_shared<const TensorLinks>(std::move(pieces), scaling),
@@ -569,7 +577,7 @@ std::array<std::uint64_t, 2> names_taken(const NameMap& map, const std::vector<s
     const PatternIndex index =
         PatternIndex::of(texts, [](const TensorTemplate& text) -> const Pattern& { return text.pattern(); });
     for (const std::string& name : names) {
-      bool is_taken = index.first(name).has_value();
+      bool is_taken = index.first(name).has_value() || index.first(without_folder(name)).has_value();
       for (const Pattern& state : map.states[side])
         if (const auto captures = is_taken ? std::nullopt : state.match(name))
           is_taken = index.first(captures->at("name")).has_value();

@@ -42,6 +42,7 @@ struct MappedTensors {
   std::vector<std::string> dropped;                        ///< names that only the source has (`drop`)
   std::string by;                                          ///< the map and its sizes, as JSON; empty: no rule was used
   std::vector<std::string> recomputed;                     ///< target tensors that arithmetic makes
+  std::vector<std::string> recut_states;                   ///< target state of tensors that one side fuses
   std::uint64_t states = 0;                                ///< tensors of an optimizer's state that are left out
   std::vector<std::string> passed_over;                    ///< target tensors whose rules find no source tensor
 };

@@ -26,9 +26,10 @@ bool is_fp8(const DType& dtype) {
   return dtype.kind == ElementKind::f8_e4m3 || dtype.kind == ElementKind::f8_e5m2;
 }
 
+/// Words of codes are read as little-endian.
 bool is_integer(const DType& dtype, std::uint64_t size) {
   return (dtype.kind == ElementKind::signed_integer || dtype.kind == ElementKind::unsigned_integer) &&
-         dtype.size == size;
+         dtype.size == size && dtype.order == ByteOrder::little;
 }
 
 bool is_byte(const DType& dtype) {
@@ -433,8 +434,11 @@ class Finder {
       const std::string& codes = ties[i]->codes;
       if (ties[i]->role == NumberTie::Role::codes)
         tell(told, tensor, "its " + tensor.dtype.name.str() + " are codes, and there is no scale for them");
-      else if (const auto found = by_codes.find(codes); found != by_codes.end())
+      else if (const auto found = by_codes.find(codes); found != by_codes.end() && is_of_activations(tensor.name))
         found_.weights[found->second].others.push_back(tensor.name);
+      else if (found != by_codes.end())  // a zero point, or a second scale: the numbers would be others
+        tell(told, tensor,
+             "it belongs to '" + codes + "', which has nothing of its kind as " + found_.weights[found->second].what);
       else if (!codes.empty())
         tell(told, *find(codes), "'" + tensor.name.str() + "' belongs to it, in no family that is known here");
       else if (is_of_weight(tensor.name))
@@ -455,6 +459,14 @@ class Finder {
                                         "codes and scales of fp8, MXFP8, MXFP4, NVFP4, GPTQ, AWQ or bitsandbytes",
                                         "what is quantised otherwise can only be moved as it is",
                                         {Advice::What::leave_out, ""}}));
+  }
+
+  /// Scales of a layer's inputs and outputs, and of a cache of keys and values: they change no weight.
+  static bool is_of_activations(const std::string& name) {
+    constexpr std::array<std::string_view, 10> words{
+        "input_scale", "input_global_scale", "input_zero_point", "input_amax", "output_scale",
+        "output_amax", "act_scale",          "activation_scale", "k_scale",    "v_scale"};
+    return std::ranges::any_of(words, [&](std::string_view word) { return name.ends_with(word); });
   }
 
   /// Apart from scales of activations.

@@ -28,9 +28,10 @@ using ExpectedShape = std::function<std::optional<Shape>(const std::string& logi
 /// Checks a layout against the declarations in the files of its cards (one Holding for each mesh position), and
 /// determines every parameter's logical shape. Checks the spec's four conditions; throws input (layout, if the layout
 /// is wrong in itself), naming parameter, cards, what was found and what the layout expects. A missing shard counts as
-/// an empty one only if the layout, the files or `expected` say that it is.
+/// an empty one only if the layout, the files or `expected` say that it is. `hidden`: logical names of tensors that are
+/// not shown, whose rules are in use.
 Resolved resolve_source(const Layout& layout, const std::vector<CardArrays>& files, const Keep& keep = {},
-                        const ExpectedShape& expected = {});
+                        const ExpectedShape& expected = {}, const std::set<std::string>& hidden = {});
 
 /// Returns the logical names with an array that cannot be read (StoredArray::refusal): keeping one of them is an error.
 std::set<std::string> unreadable_names(const Layout& layout, const std::vector<CardArrays>& files);

@@ -34,14 +34,17 @@ Keep with_lenders(const Keep& keep, const Borrowing& borrowing) {
 class SourceResolver {
  public:
   SourceResolver(const Layout& layout, const std::vector<CardArrays>& files, const Keep& keep,
-                 const ExpectedShape& expected)
+                 const ExpectedShape& expected, const std::set<std::string>& hidden)
       : naming_(layout),
         borrowing_(layout, naming_),
         names_(layout, naming_, files, with_lenders(keep, borrowing_)),
         layout_(layout),
         builder_(layout),
         use_(layout),
-        expected_(expected) {}
+        expected_(expected) {
+    for (const std::string& name : hidden)
+      if (const auto decision = naming_.decide(name)) use_.add(*decision);
+  }
 
   Resolved resolve() {
     std::vector<std::string> left_out;
@@ -339,14 +342,14 @@ std::set<std::string> unreadable_names(const Layout& layout, const std::vector<C
 }
 
 Resolved resolve_source(const Layout& layout, const std::vector<CardArrays>& files, const Keep& keep,
-                        const ExpectedShape& expected) {
-  if (layout.tables.empty()) return SourceResolver(layout, files, keep, expected).resolve();
+                        const ExpectedShape& expected, const std::set<std::string>& hidden) {
+  if (layout.tables.empty()) return SourceResolver(layout, files, keep, expected, hidden).resolve();
   const std::vector<TableRows> tables = count_table_rows(layout, files);
   const Layout counted = with_table_rows(layout, tables);
   // A filter reads datasets that are otherwise left out.
   Keep keep_tables;
   if (keep) keep_tables = [&](const std::string& name) { return counted.table_arrays.contains(name) || keep(name); };
-  Resolved resolved = SourceResolver(counted, files, keep_tables, expected).resolve();
+  Resolved resolved = SourceResolver(counted, files, keep_tables, expected, hidden).resolve();
   for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
     if (std::none_of(tables.begin(), tables.end(), [&](const auto& each) { return each.datasets.entry == entry; }))
       resolved.warnings.push_back(layout.origin + ": /tables/" + std::to_string(entry) + ": \"" +

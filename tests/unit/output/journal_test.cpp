@@ -87,6 +87,11 @@ TEST_CASE("another job is refused, and told in what it is another one") {
   refused(R"({"version": "1", "to": {"mesh": 1}, "kept": {"a": ["show >= 1", ""]},
               "files": {"rank_0.h5": [10, 20], "rank_1.h5": [1, 2]}})",
           "other rows to keep");
+  const std::string numbers = R"({"version": "1", "dequantised": [{"dtype": "f32", "config": ["gptq", "gptq"]}]})";
+  CHECK_THROWS_WITH(
+      check_same_job(R"({"version": "1", "dequantised": [{"dtype": "f32", "config": ["gptq", "gptq_v2"]}]})", numbers,
+                     "o.partial"),
+      Contains("another --dequantize"));
   refused("", "another job");
   refused("[1, 2", "another job");
   refused(R"({"files": 3})", "another version");
