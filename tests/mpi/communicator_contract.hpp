@@ -158,8 +158,7 @@ inline void agrees_on_other_exceptions(Communicator& processes) {
   CHECK(standard->kind == Kind::io);
   CHECK_THAT(standard->text, Catch::Matchers::Contains("broken pipe"));
   CHECK(unknown->kind == Kind::io);
-  if (processes.size() > 1)
-    CHECK_THAT(memory->text, Catch::Matchers::Contains("process " + std::to_string(last) + " of"));
+  if (processes.size() > 1) CHECK_THAT(memory->text, Catch::Matchers::Contains(processes.name_of(last)));
 }
 
 /// Every process but the last waits until it is alarmed; alarms that nobody asked about are forgotten all the same.
