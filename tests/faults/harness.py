@@ -315,7 +315,7 @@ class Place:
         return Job(self, "ckpt-reshard", ["--from", self.layout, "--to", self.target, *more, self.job], output, **how)
 
     def averaged(self, **how):
-        words = [f"0.3={self.job}:{self.layout}", f"0.7={self.whole}", "--only", "*", "--to", self.target]
+        words = [f"0.3={self.job}:{self.layout}", f"0.7={self.whole}", "--only", "*", "--drop", "rng_state", "--to", self.target]
         return Job(self, "ckpt-reshard", ["--average", *words], "averaged", **how)
 
 
