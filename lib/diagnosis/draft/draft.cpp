@@ -116,7 +116,8 @@ class ReferenceTensors final : public WholeTensors {
   ReferenceTensors(const Reference& reference, std::optional<Tolerance> tolerance, SourceStore& store,
                    std::size_t most_open)
       : reference_(reference), tolerance_(tolerance) {
-    if (reference.data() != nullptr) reader_ = std::make_unique<ReferenceReader>(reference, store, window_bytes, most_open);
+    if (reference.data() != nullptr)
+      reader_ = std::make_unique<ReferenceReader>(reference, store, window_bytes, most_open);
   }
 
   const std::vector<Tensor>& tensors() const override { return reference_.tensors(); }
