@@ -28,7 +28,7 @@ namespace ckpt::cli {
 
 namespace {
 
-/// Whether this process reports for all when there is no communicator to ask. The first one does, and so does one that
+/// Whether this process reports for all while there is no communicator. The first process does, and so does one that
 /// a process of the job has started, perhaps alone.
 bool is_first_process() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {

@@ -42,7 +42,7 @@ class Reference {
 
   /// Null for tensors without data.
   const Data* data() const noexcept { return data_ ? &*data_ : nullptr; }
-  /// From here on its quantised weights are numbers (`Checkpoint::dequantise`, which throws). It must have data.
+  /// Makes its quantised weights numbers (`Checkpoint::dequantise`, which throws). It must have data.
   void dequantise(const Dequantisation& how);
 
  private:

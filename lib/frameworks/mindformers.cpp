@@ -160,7 +160,7 @@ bool is_mindformers(const fs::path& directory) {
 DirectoryDescription describe_mindformers(const fs::path& directory, SourceStore& store) {
   const fs::path path = directory / metadata_name;
   const DistMetadata metadata = parse_mindformers(small_text(path, most_text_bytes, expected_text), path.string());
-  // Counters of the training stand beside the parameters.
+  // The files also hold counters of the training.
   return describe_dist_files({path, "", "are the files those of one save?", true}, metadata, store);
 }
 

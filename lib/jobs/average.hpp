@@ -14,7 +14,7 @@
 
 namespace ckpt {
 
-/// What a job says of the checkpoints that it averages.
+/// A job's choices for the checkpoints that it averages.
 struct AverageChoice {
   const std::vector<WeightedPlace>& places;  ///< the first one's, too
   const NameChoice& names;                   ///< of the first one's parameters
@@ -23,12 +23,12 @@ struct AverageChoice {
   bool is_dequantised = false;
   std::vector<std::filesystem::path> models = {};  ///< that may have a config.json
   bool is_like_model = false;                      ///< where no map is said, it asks for one
-  bool is_told = true;                             ///< what is averaged, and what is left out
+  bool is_told = true;                             ///< reports what is averaged, and what is left out
   const Resources& resources;
 };
 
-/// From here on `first` is the average of all checkpoints. `placement`: its own; `taken`: by its parameter, the dtype
-/// in which its average is wanted, and nothing for what the job does not take. Tells the user what is averaged.
+/// Makes `first` the average of all checkpoints. `placement`: its own; `taken`: by its parameter, the dtype of the
+/// average, or nothing for a parameter that the job does not take. Reports what is averaged.
 /// Collective. Throws input for checkpoints whose tensors differ in name or shape, or in elements that are no
 /// floating-point numbers, usage for quantised ones, and for files that some process does not see.
 void average(Checkpoint& first, Placement placement, const std::vector<std::optional<DType>>& taken,
@@ -45,8 +45,8 @@ std::uint64_t averaging_memory(std::uint64_t memory_bytes);
 void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned threads, std::size_t most_open,
                   SourceStore& store, Exchange& exchange, Communicator& processes);
 
-/// What was averaged, as JSON for a manifest and a job's description: paths, weights, and a fingerprint of each
-/// checkpoint's tensors, where its manifest has theirs. Collective.
+/// The averaged checkpoints, as JSON for a manifest and a job's description: paths, weights, and a fingerprint of each
+/// checkpoint's tensors, if its manifest has them. Collective.
 std::string averaged_json(const Checkpoint& averaged, const std::vector<WeightedPlace>& places,
                           Communicator& processes);
 

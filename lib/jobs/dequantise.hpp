@@ -9,8 +9,8 @@
 
 namespace ckpt {
 
-/// From here on a checkpoint's quantised weights are numbers (`Checkpoint::dequantise`, which throws). `names`: which
-/// of its tensors a job takes. Reports what was found if `is_reported`. Collective.
+/// Makes a checkpoint's quantised weights numbers (`Checkpoint::dequantise`, which throws). `names`: which of its
+/// tensors a job takes. Reports what was found if `is_reported`. Collective.
 void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, bool is_reported,
                 SourceStore& store, Communicator& processes);
 

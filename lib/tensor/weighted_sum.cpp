@@ -155,7 +155,7 @@ int last_bit(double number) {
   return exponent - digits_of_f64 + std::countr_zero(static_cast<std::uint64_t>(whole));
 }
 
-/// What is known of a block's sums: they are at most `bound`, and all terms are multiples of 2^unit.
+/// Bounds for a block's sums: they are at most `bound`, and all terms are multiples of 2^unit.
 struct Scale {
   double bound = 0;
   int unit = std::numeric_limits<int>::max();

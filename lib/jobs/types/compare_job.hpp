@@ -61,7 +61,7 @@ struct CompareJob {
   std::optional<Expectation> expectation = {};  ///< for either side
   std::vector<Pattern> first_copies = {};       ///< for either side: Checkpoint::take_first_copies
   MapChoice map = {};                           ///< of names, from A to B
-  bool is_explained = true;                     ///< else only differences count: nothing is told or looked into
+  bool is_explained = true;                     ///< else only differences count: no notes, no likeness
 };
 
 struct CompareReport {

@@ -108,7 +108,7 @@ void Heartbeat<Abi>::run() {
   }
 }
 
-/// A message that has not left yet is not followed by another, but for the last.
+/// Sends no message while the one before it has not left, apart from the last.
 template <class Abi>
 void Heartbeat<Abi>::beat(bool is_last) {
   const Beat now{is_last ? 1U : 0U, processes_.rank() == 0 ? Work() : shared()};
