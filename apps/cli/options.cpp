@@ -49,6 +49,7 @@ void declare_layouts(CommandLine& line, Verb verb, Options& to) {
 }
 
 void declare_average(CommandLine& line, Verb verb, Options& to) {
+  line.group("Source");
   line.several(
       "--average", to.average, "W=SRC[:LAYOUT]...",
       std::string("instead of ") + (verb == Verb::verify ? "A" : "SRC") +

@@ -1,11 +1,14 @@
 #include "frameworks/paddle_variables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "frameworks/piece_files.hpp"
 #include "io/posix_file.hpp"
@@ -29,11 +32,29 @@ bool is_variable_file(const fs::path& path) {
   }
 }
 
+/// Programs, and small texts that people put beside variables. Any other file should be a variable.
+bool is_beside_variables(const fs::path& path) {
+  constexpr std::array<std::string_view, 9> endings{".pdmodel", ".json", ".txt", ".md",  ".yaml",
+                                                    ".yml",     ".log",  ".py",  ".info"};
+  const std::string name = path.filename().string();
+  return name.starts_with(".") || name.starts_with("__") ||
+         std::ranges::find(endings, path.extension().string()) != endings.end();
+}
+
+/// Throws input for a file that is damaged: a lost variable has no other trace in such a directory.
 std::vector<std::string> variable_files(const fs::path& directory) {
   std::vector<std::string> files;
   std::error_code error;
-  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    if (is_variable_file(it->path())) files.push_back(it->path().lexically_relative(directory).string());
+  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::error_code none;
+    if (is_variable_file(it->path()))
+      files.push_back(it->path().lexically_relative(directory).string());
+    else if (fs::is_regular_file(it->path(), none) && !is_beside_variables(it->path()))
+      throw Error(
+          Kind::input, it->path().string(),
+          {std::to_string(fs::file_size(it->path(), none)) + " bytes that begin no variable",
+           "one of Paddle, as the other files of the directory", "copy it again, or take it out of the directory"});
+  }
   std::sort(files.begin(), files.end(), natural_less);
   return files;
 }

@@ -14,6 +14,7 @@
 #include "diagnosis/check_source.hpp"
 #include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
+#include "layout/names/name_groups.hpp"
 #include "layout/placement/state_shapes.hpp"
 #include "processes/gather_all.hpp"
 #include "tensor/fingerprint.hpp"
@@ -22,8 +23,6 @@
 namespace ckpt {
 
 namespace {
-
-constexpr std::uint64_t memory_parts = 4;  // of which one is for reading the other checkpoints
 
 using Averaged = Averaging::Kind;
 
@@ -58,6 +57,13 @@ std::vector<Pattern> patterns_of_states(const Checkpoint& checkpoint, const Plac
 }
 
 /// Finds the first checkpoint's tensors in another one.
+/// " --drop 'layers.*.w' --drop b", for all names.
+std::string drop_options(const std::vector<std::string>& names) {
+  std::string options;
+  for (const NameGroup& group : group_names(names)) options += " --drop " + shell_word(group.pattern);
+  return options;
+}
+
 class Finder {
  public:
   /// `taken`: as for `average`.
@@ -165,8 +171,7 @@ class Finder {
     throw Error(
         Kind::input, lacking,
         {"it lacks " + join(names) + ", which " + having + " has", "the same parameters in all that are averaged",
-         "leave them out with --drop " + shell_word(names.front()) + (names.size() == 1 ? "" : ", …") +
-             ", or give --names a map between their names"});
+         "leave them out with" + drop_options(names) + ", or give --names a map between their names"});
   }
 
   void check_like(const AveragedSource& other, const Tensor& tensor, const Tensor& found) const {
@@ -188,6 +193,18 @@ class Finder {
   NameFilter names_;
 };
 
+/// Numbers of 8 bits are codes, mostly, and their averages would hardly differ from the first one's.
+void refuse_narrow(const std::vector<Averaged>& kinds, const std::vector<std::optional<DType>>& taken,
+                   const Placement& placement) {
+  for (ParameterId p = 0; p < taken.size(); ++p) {
+    if (kinds[p] != Averaged::sum || taken[p]->size > 1) continue;
+    const std::string& name = placement.tensors()[p].name;
+    throw of_parameter(Kind::usage, name,
+                       {"its average would be " + taken[p]->name.str(), "f64, f32, f16 or bf16",
+                        "give --cast " + shell_word("bf16!:" + name)});
+  }
+}
+
 void tell(const std::vector<WeightedPlace>& places) {
   std::string terms;
   double sum = 0;
@@ -208,6 +225,7 @@ void average(Checkpoint& first, Placement placement, const std::vector<std::opti
   how.kinds = finder.kinds();
   for (std::size_t i = 1; i < choice.places.size(); ++i)
     how.others.push_back(finder.find(choice.places[i], store, processes));
+  agree(processes, [&] { refuse_narrow(how.kinds, taken, placement); });
   for (ParameterId p = 0; p < taken.size(); ++p)
     how.dtypes.push_back(how.kinds[p] == Averaged::sum ? in_own_order(*taken[p]) : placement.tensors()[p].dtype);
   how.memory_bytes = averaging_memory(choice.resources.memory_bytes);
@@ -261,10 +279,6 @@ void leave_out_states(const Checkpoint& first, NameChoice& names, bool is_told, 
     if (is_told && !left_out.empty())
       log::info("the optimizer's state is left out: {}; --only '*' averages it, too", join(left_out));
   });
-}
-
-std::uint64_t averaging_memory(std::uint64_t memory_bytes) {
-  return memory_bytes / memory_parts;
 }
 
 std::string averaged_json(const Checkpoint& averaged, const std::vector<WeightedPlace>& places,

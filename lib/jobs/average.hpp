@@ -38,9 +38,6 @@ void average(Checkpoint& first, Placement placement, const std::vector<std::opti
 /// runs have no meaningful average. Tells the user if `is_told`. Collective.
 void leave_out_states(const Checkpoint& first, NameChoice& names, bool is_told, Communicator& processes);
 
-/// The bytes of a job's memory that reading the other checkpoints takes.
-std::uint64_t averaging_memory(std::uint64_t memory_bytes);
-
 /// Checks the bytes of all checkpoints but the first against their layouts, as `check_source` does. Collective.
 void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned threads, std::size_t most_open,
                   SourceStore& store, Exchange& exchange, Communicator& processes);

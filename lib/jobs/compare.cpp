@@ -52,10 +52,7 @@ class Elements {
     const Planner planner(a_.placement(), b_.placement(), pairing_.a_of(), readers, pairing_.links());
     // One third each for mapped parts of A, for staging, and for B's data.
     MemoryShares shares;
-    const std::uint64_t memory = job_.resources.memory_bytes;
-    agree(processes_, [&] {
-      shares = share_memory(memory - (job_.average.empty() ? 0 : averaging_memory(memory)), 3, largest_chunk_read());
-    });
+    agree(processes_, [&] { shares = share_memory(job_.resources.memory_bytes, 3, largest_chunk_read()); });
     set_decoding_memory(store_, {&a_.files}, shares.chunks);
     SourceReader reader(a_.files, a_.placement(), store_, shares.windows, most_open_);
 
@@ -167,6 +164,7 @@ class Elements {
     const LargestChunk b = largest_chunk(b_.files, b_.placement(), [&](ArrayId array) { return of_b[array]; });
     LargestChunk larger = b.decoding_bytes > a.decoding_bytes ? b : a;
     larger.value_bytes = a.value_bytes + b.value_bytes;
+    larger.is_averaged = a.is_averaged;
     return larger;
   }
 

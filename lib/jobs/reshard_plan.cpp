@@ -352,7 +352,7 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
                                 : resolve(checkpoint, conflict.keep, conflict.expected_shape);
       if (job.names.takes_masters)
         for (const auto& [name, of] : checkpoint.masters()) names.push_back(name);
-      if (has_choice && job.deltas.empty())
+      if (has_choice && job.deltas.empty() && job.average.empty())  // other sources may have those names
         for (std::string& warning : unused_patterns(job.names, checkpoint, names))
           sides.source.warnings.push_back(std::move(warning));
       sides.selection = select_weights(job.names, sides.source.placement, checkpoint.masters());
@@ -701,15 +701,8 @@ MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides
   std::vector<bool> is_read(source.arrays().size(), false);
   for (ParameterId p = 0; p < sides.target.placement.tensors().size(); ++p)
     planner.for_each_source(p, [&](ParameterId from) { is_read[source.array_of(from)] = true; });
-  LargestChunk largest = largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; });
-  if (const AveragedFiles* const averaged = sides.checkpoint.averaged()) {
-    memory_bytes -= averaging_memory(memory_bytes);
-    for (const AveragedSource& other : averaged->how().others)
-      if (LargestChunk found = largest_chunk(other.checkpoint, other.placement);
-          found.decoding_bytes > largest.decoding_bytes)
-        largest = std::move(found);
-  }
-  return share_memory(memory_bytes, 2, largest);
+  return share_memory(memory_bytes, 2,
+                      largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; }));
 }
 
 }  // namespace ckpt

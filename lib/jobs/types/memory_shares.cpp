@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/averaged_files.hpp"
 #include "checkpoint/dequantised_files.hpp"
 #include "store/value_memory.hpp"
 
@@ -19,10 +20,14 @@ constexpr std::uint64_t eighths = 8;
 constexpr std::uint64_t usual_chunks = 3;
 constexpr std::uint64_t most_chunks = 5;
 
+constexpr std::uint64_t averaging_parts = 4;  // of the memory, one is for the other checkpoints of an average
+
 /// The job's memory of which `share` eighths hold `chunks` bytes, besides `held` bytes; in whole MiB.
-std::string memory_for(std::uint64_t chunks, std::uint64_t share, std::uint64_t held = 0) {
+std::string memory_for(std::uint64_t chunks, std::uint64_t share, std::uint64_t held = 0, bool is_averaged = false) {
   constexpr std::uint64_t mebibyte = 1ULL << 20;
-  return std::to_string(ceil_div(checked_add(ceil_div(checked_mul(chunks, eighths), share), held), mebibyte)) + "MiB";
+  std::uint64_t bytes = checked_add(ceil_div(checked_mul(chunks, eighths), share), held);
+  if (is_averaged) bytes = ceil_div(checked_mul(bytes, averaging_parts), averaging_parts - 1);
+  return std::to_string(ceil_div(bytes, mebibyte)) + "MiB";
 }
 
 }  // namespace
@@ -46,10 +51,26 @@ LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placem
       largest.decoding_bytes = dataset.decoding_bytes;
     }
   }
+  if (const AveragedFiles* const averaged = checkpoint.averaged()) {
+    for (const AveragedSource& other : averaged->how().others) {
+      LargestChunk found = largest_chunk(other.checkpoint, other.placement);
+      found.value_bytes += largest.value_bytes;
+      if (found.decoding_bytes > largest.decoding_bytes)
+        largest = std::move(found);
+      else
+        largest.value_bytes = found.value_bytes;
+    }
+    largest.is_averaged = true;
+  }
   return largest;
 }
 
+std::uint64_t averaging_memory(std::uint64_t memory_bytes) {
+  return memory_bytes / averaging_parts;
+}
+
 MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const LargestChunk& largest) {
+  if (largest.is_averaged) memory_bytes -= averaging_memory(memory_bytes);
   const std::uint64_t held = checked_mul(largest.value_bytes, 2);
   memory_bytes -= std::min(memory_bytes / 2, held);
   if (largest.place.empty()) return {memory_bytes / uses, 0, memory_bytes - memory_bytes / uses};
@@ -63,7 +84,7 @@ MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const Large
                      format_bytes(needed) + " to decode",
                  "at most " + format_bytes(most) + ", of " + format_bytes(memory_bytes) + " of memory",
                  "",
-                 {Advice::What::more_memory, memory_for(needed, most_chunks, held)}});
+                 {Advice::What::more_memory, memory_for(needed, most_chunks, held, largest.is_averaged)}});
   shares.windows = eighth;
   shares.chunks = std::max(eighth * usual_chunks, needed);
   shares.rest = memory_bytes - shares.windows - shares.chunks;

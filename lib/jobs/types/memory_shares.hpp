@@ -27,9 +27,13 @@ struct LargestChunk {
   std::uint64_t bytes = 0;
   std::uint64_t decoding_bytes = 0;
   std::uint64_t value_bytes = 0;  ///< all values of variable length, which are in the catalogs
+  bool is_averaged = false;       ///< others are read beside the checkpoint (averaging_memory)
 };
 
-/// The largest chunk among those arrays of a checkpoint for which `is_read` is true.
+/// The bytes of a job's memory that reading checkpoints takes that are averaged with the first one.
+std::uint64_t averaging_memory(std::uint64_t memory_bytes);
+
+/// The largest chunk among those arrays of a checkpoint for which `is_read` is true, and of those averaged with it.
 LargestChunk largest_chunk(
     const Checkpoint& checkpoint, const Placement& placement,
     const std::function<bool(ArrayId)>& is_read = [](ArrayId) { return true; });
