@@ -1,6 +1,7 @@
 #include "jobs/average.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "diagnosis/check_source.hpp"
 #include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
+#include "jobs/types/memory_shares.hpp"
 #include "layout/names/name_groups.hpp"
 #include "layout/placement/state_shapes.hpp"
 #include "processes/gather_all.hpp"
@@ -47,7 +49,13 @@ std::vector<Pattern> patterns_of_states(const Checkpoint& checkpoint, const Plac
     return std::ranges::any_of(patterns, [&](const Pattern& pattern) { return pattern.matches(name); });
   };
   if (!checkpoint.masters().empty()) patterns.emplace_back("*/*");  // DeepSpeed's directories: all but the model
-  for (const char* const text : {"optimizer[./_]*", "optim[./]*", "opt_state[./]*", "*exp_avg*"})
+  // torch's and JAX's, TensorFlow's, Paddle's, and MindSpore's
+  constexpr std::array<const char*, 17> frameworks{
+      "optimizer[./_]*", "optim[./]*",       "opt_state[./]*",   "*exp_avg*",           "*/Adam",
+      "*/Adam_1",        "*/Momentum",       "beta[12]_power",   "*/.OPTIMIZER_SLOT/*", "*_moment[12]_[0-9]",
+      "*_pow_acc_[0-9]", "*_velocity_[0-9]", "master_weights/*", "adam_[mv].*",         "moments.*",
+      "moment[12].*",    "accu_grads.*"};
+  for (const char* const text : frameworks)
     if (const Pattern pattern{std::string(text)};
         std::ranges::any_of(placement.tensors(), [&](const Tensor& each) { return pattern.matches(each.name); }))
       patterns.push_back(pattern);
@@ -56,7 +64,6 @@ std::vector<Pattern> patterns_of_states(const Checkpoint& checkpoint, const Plac
   return patterns;
 }
 
-/// Finds the first checkpoint's tensors in another one.
 /// " --drop 'layers.*.w' --drop b", for all names.
 std::string drop_options(const std::vector<std::string>& names) {
   std::string options;
@@ -64,6 +71,7 @@ std::string drop_options(const std::vector<std::string>& names) {
   return options;
 }
 
+/// Finds the first checkpoint's tensors in another one.
 class Finder {
  public:
   /// `taken`: as for `average`.
