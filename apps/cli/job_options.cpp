@@ -82,6 +82,9 @@ std::chrono::seconds parse_stall_limit(const Setting& setting) {
   return std::chrono::seconds(static_cast<std::int64_t>(seconds));
 }
 
+/// A process that gets no processor for some seconds is not lost.
+constexpr std::chrono::seconds least_patience{5};
+
 Resources resources_from(const Options& options, const Environment& environment) {
   Resources resources;
   if (const auto it = setting("--memory", options.memory, "CKPT_MEMORY", environment); !it.text.empty())
@@ -90,8 +93,10 @@ Resources resources_from(const Options& options, const Environment& environment)
       !it.text.empty())
     resources.device_memory_bytes = parse_memory(it);
   if (const auto it = setting("--stall-timeout", options.stall_timeout, "CKPT_STALL_TIMEOUT", environment);
-      !it.text.empty())
-    resources.stall_limit = resources.patience = parse_stall_limit(it);
+      !it.text.empty()) {
+    resources.stall_limit = parse_stall_limit(it);
+    resources.patience = std::max(resources.stall_limit, least_patience);
+  }
   if (const auto it = setting("--threads", options.threads, "CKPT_THREADS", environment); !it.text.empty())
     resources.threads = static_cast<unsigned>(parse_count(it, most_threads));
   if (const auto it = setting("--exchange", options.exchange, "CKPT_EXCHANGE", environment); !it.text.empty())

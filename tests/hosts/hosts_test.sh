@@ -67,7 +67,7 @@ hosts_rate h2 20mbit
 fault() {  # fault OUTPUT COMMAND...: the COMMAND happens once the job writes OUTPUT
   local output=$1 job status=0
   shift
-  on h1:1,h2:1 env CKPT_STALL_TIMEOUT=3s "${from_local[@]}" -o "$output" &
+  on h1:1,h2:1 env CKPT_STALL_TIMEOUT=5s "${from_local[@]}" -o "$output" &
   job=$!
   until_true test -e "$output.partial" && sleep 1.5 && "$@"
   wait "$job" || status=$?
@@ -75,8 +75,8 @@ fault() {  # fault OUTPUT COMMAND...: the COMMAND happens once the job writes OU
   return "$status"
 }
 none_runs() { ! nsenter -t "${host_pid[$1]}" -a pgrep -x -r R,S,D,T ckpt-reshard; }
-expect "a process that is stopped" any "error: process 1 (h2): nothing has come from it for 3 s" fault stopped hosts_signal h2 STOP ckpt-reshard
-expect "a link that goes down" any "error: process 1 (h2): nothing has come from it for 3 s" fault unplugged hosts_link h2 down
+expect "a process that is stopped" any "error: process 1 (h2): nothing has come from it for 5 s" fault stopped hosts_signal h2 STOP ckpt-reshard
+expect "a link that goes down" any "error: process 1 (h2): nothing has come from it for 5 s" fault unplugged hosts_link h2 down
 hosts_link h2 up
 expect "a link that is back in time" 0 "wrote blinked" fault blinked bash -c "$(declare -p host_pid); $(declare -f hosts_link); hosts_link h2 down; sleep 1; hosts_link h2 up"
 expect "a process that is killed" any "" fault killed hosts_signal h2 KILL ckpt-reshard
