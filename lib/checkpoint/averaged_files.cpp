@@ -5,10 +5,10 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/shell_word.hpp"
 #include "checkpoint/part_of_file.hpp"
 #include "checkpoint/source_reader.hpp"
@@ -61,7 +61,8 @@ struct AveragedFiles::View {
     DType shown;
     std::vector<DType> of_others;
     std::optional<WeightedSum> sum;
-    mutable std::atomic_flag has_overflowed = ATOMIC_FLAG_INIT;  // and a warning says so
+    std::string name;                                            // of its first tensor
+    mutable std::atomic_flag has_overflowed = ATOMIC_FLAG_INIT;  // sums of finite numbers became infinite
   };
   std::vector<std::unique_ptr<const Array>> arrays;  // by dataset; null: it is as it is stored
 };
@@ -143,9 +144,7 @@ class AveragedFiles::File final : public PartOfFile {
     }
     if (array.kind == Averaging::Kind::equal) return take_equal(array, here.lo, sources, out);
     const std::uint64_t overflows = array.sum->run(sources, out.data(), here.size());
-    if (overflows != 0 && !array.has_overflowed.test_and_set())
-      log::warn("{}: weighted sums of finite numbers became infinite in {}",
-                all_.how_.placement.tensors()[regions.front().first].name, array.shown.name);
+    if (overflows != 0) array.has_overflowed.test_and_set();
   }
 
   void take_equal(const View::Array& array, std::uint64_t begin, const std::vector<const std::byte*>& sources,
@@ -178,8 +177,11 @@ class AveragedFiles::Builder {
  public:
   explicit Builder(AveragedFiles& made)
       : made_(made), placement_(made.how_.placement), members_(placement_.arrays().size()) {
-    for (ArrayId array = 0; array < placement_.arrays().size(); ++array)
-      array_of_.emplace(placement_.arrays()[array].name, array);
+    for (ArrayId array = 0; array < placement_.arrays().size(); ++array) {
+      auto& arrays = arrays_of_[placement_.arrays()[array].name];
+      arrays.push_back(array);
+      are_local_ = are_local_ || arrays.size() > 1;
+    }
     for (ParameterId parameter = 0; parameter < made_.how_.kinds.size(); ++parameter)
       if (made_.how_.kinds[parameter] != Averaging::Kind::own)
         members_[placement_.array_of(parameter)].push_back(parameter);
@@ -189,8 +191,9 @@ class AveragedFiles::Builder {
     for (FileNumber file = 0; file < made_.catalogs_.size(); ++file) {
       const std::size_t entry = made_.first_.table().entry(file);
       std::shared_ptr<const Schema>& schema = made_.catalogs_[file].schema;
-      auto& known = known_[{schema.get(), entry}];
-      if (known.first == nullptr) known = show(*schema, entry);
+      const Position card = made_.first_.table().owner(file);
+      auto& known = known_[{schema.get(), entry, are_local_ ? card : 0}];
+      if (known.first == nullptr) known = show(*schema, entry, card);
       schema = known.first;
       made_.views_.push_back(known.second);
     }
@@ -199,15 +202,23 @@ class AveragedFiles::Builder {
  private:
   using Shown = std::pair<std::shared_ptr<const Schema>, std::shared_ptr<const View>>;
 
-  Shown show(const Schema& stored, std::size_t entry) const {
+  /// The array of this name on a card: where each stage counts its layers by itself, several have one name.
+  std::optional<ArrayId> array_on(Position card, const std::string& name) const {
+    const auto found = arrays_of_.find(name);
+    if (found == arrays_of_.end()) return std::nullopt;
+    const auto here = std::ranges::find_if(found->second, [&](ArrayId array) { return placement_.holds(card, array); });
+    return here == found->second.end() ? std::nullopt : std::optional(*here);
+  }
+
+  Shown show(const Schema& stored, std::size_t entry, Position card) const {
     Schema shown = stored;
     std::vector<StoredArray> arrays = *stored.arrays;
     const auto view = std::make_shared<View>();
     view->arrays.resize(arrays.size());
     for (std::size_t i = 0; i < arrays.size(); ++i) {
-      const auto found = array_of_.find(made_.first_.layout().files.stored_name(entry, arrays[i].name));
-      if (found == array_of_.end() || members_[found->second].empty()) continue;
-      auto array = reckoned(found->second, arrays[i].dtype);
+      const auto found = array_on(card, made_.first_.layout().files.stored_name(entry, arrays[i].name));
+      if (!found || members_[*found].empty()) continue;
+      auto array = reckoned(*found, arrays[i].dtype);
       Dataset& dataset = shown.datasets[i];
       Dataset made;
       made.storage = dataset.storage == Storage::empty ? Storage::empty : Storage::filtered;
@@ -231,6 +242,7 @@ class AveragedFiles::Builder {
     auto array = std::make_unique<View::Array>();
     array->array = number;
     array->kind = how.kinds[first];
+    array->name = placement_.tensors()[first].name;
     array->stored = stored;
     array->shown = how.dtypes[first];
     array->of_others = dtypes_of_others(first);
@@ -259,9 +271,10 @@ class AveragedFiles::Builder {
 
   AveragedFiles& made_;
   const Placement& placement_;
-  std::map<std::string, ArrayId> array_of_;
-  std::vector<std::vector<ParameterId>> members_;  // of each array: those that are not the first one's own
-  std::map<std::pair<const Schema*, std::size_t>, Shown> known_;
+  std::map<std::string, std::vector<ArrayId>> arrays_of_;  // by stored name
+  bool are_local_ = false;                                 // several arrays have one stored name
+  std::vector<std::vector<ParameterId>> members_;          // of each array: those that are not the first one's own
+  std::map<std::tuple<const Schema*, std::size_t, Position>, Shown> known_;
 };
 
 AveragedFiles::AveragedFiles(Checkpoint first, Averaging how, SourceStore& store)
@@ -273,6 +286,14 @@ AveragedFiles::AveragedFiles(Checkpoint first, Averaging how, SourceStore& store
 }
 
 AveragedFiles::~AveragedFiles() = default;
+
+std::vector<std::string> AveragedFiles::overflowed() const {
+  std::vector<std::string> names;
+  for (const auto& view : views_)
+    for (const auto& array : view->arrays)
+      if (array && array->has_overflowed.test()) names.push_back(array->name);
+  return names;
+}
 
 std::unique_ptr<SourceFile> AveragedFiles::open(FileNumber file, SourceStore& store) const {
   return std::make_unique<File>(*this, first_.table().owner(file), views_[file], first_.open_file(file, store));

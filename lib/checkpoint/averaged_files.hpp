@@ -54,6 +54,8 @@ class AveragedFiles {
   /// All checkpoints, as they are stored.
   std::vector<const Checkpoint*> sources() const;
   const Averaging& how() const noexcept { return how_; }
+  /// Tensors of which sums of finite numbers became infinite, as far as this process made them.
+  std::vector<std::string> overflowed() const;
 
   /// Reads what must be the same in all checkpoints, in the files of `files`. Throws input if anything is not.
   void check_equal(const std::vector<FileNumber>& files, SourceStore& store) const;

@@ -39,13 +39,13 @@ std::span<std::byte> bytes_of(std::span<float> numbers) {
 /// One weight being decoded; not shared by threads.
 class Decoder {
  public:
-  Decoder(const StoredWeight& stored, const ReadPart& read_part)
+  Decoder(const StoredWeight& stored, const ReadPart& read_part, std::once_flag& are_read, WeightTables& tables)
       : stored_(stored),
         form_(stored.form),
         read_part_(read_part),
         cast_(single(), number_format(stored.dtype).value()),
-        tables_(stored.tables) {
-    std::call_once(stored.has_tables, [&] { stored.tables = read_tables(); });
+        tables_(tables) {
+    std::call_once(are_read, [&] { tables = read_tables(); });
   }
 
   /// Decodes elements of a weight whose codes lie in its own order.
@@ -368,7 +368,9 @@ DequantisedFile::DequantisedFile(std::size_t own, std::uint64_t file_key, std::s
       file_key_(file_key),
       view_(std::move(view)),
       others_(most_others, std::move(open)),
-      chunks_(chunks) {}
+      chunks_(chunks) {
+  for (const auto& weight : view_->weights) tables_.push_back(weight ? std::make_unique<Tables>() : nullptr);
+}
 
 void DequantisedFile::read_part(const StoredPart& part, std::uint64_t offset, std::span<std::byte> out) {
   if (part.file == own_) return whole().read(part.dataset, offset, out);
@@ -388,8 +390,9 @@ void DequantisedFile::read(std::size_t dataset, std::uint64_t offset, std::span<
   const ReadPart read_part = [this](const StoredPart& part, std::uint64_t from, std::span<std::byte> to) {
     this->read_part(part, from, to);
   };
+  Tables& tables = *tables_.at(dataset);
   const auto rows = decoded_rows(stored->form, stored->dtype);
-  if (!rows) return Decoder(*stored, read_part).decode(elements, out);
+  if (!rows) return Decoder(*stored, read_part, tables.are_read, tables.of).decode(elements, out);
 
   const std::uint64_t in_matrix = rows_of(stored->form);
   const std::uint64_t columns = columns_of(stored->form);
@@ -403,7 +406,9 @@ void DequantisedFile::read(std::size_t dataset, std::uint64_t offset, std::span<
     const DecodedChunks::Size bytes{here.size() * columns * size, rows->size.decoding};
     chunks_.with(
         {file_key_, 0, 0, dataset, outer * rows->per_outer + part}, bytes,
-        [&](std::span<std::byte> decoded) { Decoder(*stored, read_part).decode_rows(outer, here, decoded); },
+        [&](std::span<std::byte> decoded) {
+          Decoder(*stored, read_part, tables.are_read, tables.of).decode_rows(outer, here, decoded);
+        },
         [&](std::span<const std::byte> decoded) {
           std::memcpy(out.data() + (left.lo - elements.lo) * size, decoded.data() + (left.lo - first) * size,
                       (end - left.lo) * size);

@@ -45,8 +45,6 @@ struct StoredWeight {
   std::optional<StoredPart> numbers = {};
   std::optional<StoredPart> outer_scales = {};
   std::optional<StoredPart> outer_numbers = {};
-  mutable std::once_flag has_tables;
-  mutable WeightTables tables = {};                            ///< read with its first elements
   mutable std::atomic_flag has_overflowed = ATOMIC_FLAG_INIT;  ///< some number is infinite now
 };
 
@@ -89,6 +87,12 @@ class DequantisedFile final : public PartOfFile {
   std::uint64_t file_key_;
   std::shared_ptr<const View> view_;
   FileCache<SourceFile> others_;
+  /// By dataset: read with a weight's first elements.
+  struct Tables {
+    std::once_flag are_read;
+    WeightTables of;
+  };
+  std::vector<std::unique_ptr<Tables>> tables_;
   DecodedChunks& chunks_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -96,11 +97,12 @@ class DequantisedFiles::Builder {
     count_indices();
     made_.files_.resize(stored_.files().size());
     made_.catalogs_ = stored_.files();
-    std::map<std::vector<std::pair<std::size_t, const Schema*>>, std::size_t> known;  // files that declare the same
+    using Declared = std::vector<std::tuple<std::size_t, const Schema*, std::vector<std::string>>>;
+    std::map<Declared, std::size_t> known;  // files that declare the same, texts included
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      std::vector<std::pair<std::size_t, const Schema*>> key;
+      Declared key;
       for (const FileNumber file : groups[i])
-        key.emplace_back(stored_.table().entry(file), stored_.file(file).schema.get());
+        key.emplace_back(stored_.table().entry(file), stored_.file(file).schema.get(), texts_of(file));
       const auto [first, is_new] = known.try_emplace(std::move(key), i);
       if (is_new)
         shown_.emplace(i, show(groups[i]));
@@ -147,6 +149,13 @@ class DequantisedFiles::Builder {
     std::map<std::string, Place> places;  ///< of all tensors, by name
     std::map<std::string, std::shared_ptr<const StoredWeight>> weights;
   };
+
+  std::vector<std::string> texts_of(FileNumber file) const {
+    std::vector<std::string> texts;
+    for (auto text = how_.texts.lower_bound({file, 0}); text != how_.texts.end() && text->first.first == file; ++text)
+      texts.push_back(text->second);
+    return texts;
+  }
 
   /// Numbers that each card counts by itself become logical names only with the totals of all.
   void count_indices() {

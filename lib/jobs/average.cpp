@@ -238,7 +238,7 @@ void average(Checkpoint& first, Placement placement, const std::vector<std::opti
     how.dtypes.push_back(how.kinds[p] == Averaged::sum ? in_own_order(*taken[p]) : placement.tensors()[p].dtype);
   how.memory_bytes = averaging_memory(choice.resources.memory_bytes);
   how.threads = thread_count(choice.resources, processes);
-  how.most_open = open_files_allowed(choice.resources, processes);
+  how.most_open = std::max<std::size_t>(1, open_files_allowed(choice.resources, processes) / choice.places.size());
   how.placement = std::move(placement);
   agree(processes, [&] {
     first.average(std::move(how), store);
@@ -253,7 +253,8 @@ void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned thre
   const Averaging& how = files.how();
   for (const AveragedSource& other : how.others) {
     const Readers readers(other.placement, {});
-    SourceReader reader(other.checkpoint, other.placement, store, how.memory_bytes / 2 / how.others.size(), most_open);
+    SourceReader reader(other.checkpoint, other.placement, store, how.memory_bytes / 2 / how.others.size(),
+                        std::max<std::size_t>(1, most_open / how.others.size()));
     std::vector<bool> is_taken(other.placement.tensors().size(), false);
     for (ParameterId p = 0; p < how.kinds.size(); ++p) {
       if (how.kinds[p] == Averaged::own) continue;

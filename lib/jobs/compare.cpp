@@ -53,7 +53,10 @@ class Elements {
     // One third each for mapped parts of A, for staging, and for B's data.
     MemoryShares shares;
     agree(processes_, [&] { shares = share_memory(job_.resources.memory_bytes, 3, largest_chunk_read()); });
-    set_decoding_memory(store_, {&a_.files}, shares.chunks);
+    set_decoding_memory(
+        store_,
+        a_.files.averaged() != nullptr ? a_.files.averaged()->sources() : std::vector<const Checkpoint*>{&a_.files},
+        shares.chunks);
     SourceReader reader(a_.files, a_.placement(), store_, shares.windows, most_open_);
 
     counters.phase = Phase::replicas;
@@ -256,8 +259,9 @@ void average_a(const CompareJob& job, ComparedSide& a, const Placement& b, Selec
   std::vector<std::optional<DType>> taken(a.placement().tensors().size());
   for (std::size_t i = 0; i < of_a.tensors.size(); ++i) {
     const auto same = b.find(of_a.tensors[i].name);
-    const DType& dtype =
-        same && number_format(b.tensors()[*same].dtype) ? b.tensors()[*same].dtype : of_a.tensors[i].dtype;
+    const auto format = same ? number_format(b.tensors()[*same].dtype) : std::nullopt;
+    const bool may_be = format && format->is_float && format->size > 1;
+    const DType& dtype = may_be ? b.tensors()[*same].dtype : of_a.tensors[i].dtype;
     taken[of_a.source_of[i]] = dtype;
     if (const TensorLinks* const links = of_a.links_of(i))
       links->for_each_source([&](ParameterId from) { taken[from] = dtype; });
@@ -268,6 +272,8 @@ void average_a(const CompareJob& job, ComparedSide& a, const Placement& b, Selec
            .map = job.map,
            .first_copies = job.first_copies,
            .is_dequantised = job.dequantised.has_value(),
+           .models = job.models,
+           .is_like_model = job.is_like_model,
            .is_told = job.is_explained,
            .resources = job.resources},
           store, processes);
@@ -330,7 +336,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
     for (const std::string& warning : side->resolved.warnings) log::warn(warning);
   expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
   const auto mismatches = compare_elements(job, *pairing, conflict_of_a, store, processes, counters, result.likeness);
-  if (job.dequantised && job.is_explained) warn_of_overflows(a.files, *job.dequantised, processes);
+  if (job.is_explained) warn_of_overflows(a.files, processes);
   const auto counts_of_b = [&](ParameterId parameter) {
     return names->counts(b.placement().tensors()[parameter].name);
   };

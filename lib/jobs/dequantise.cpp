@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/averaged_files.hpp"
 #include "checkpoint/dequantised_files.hpp"
 #include "processes/gather_all.hpp"
 
@@ -60,14 +61,16 @@ void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& na
   });
 }
 
-void warn_of_overflows(const Checkpoint& checkpoint, const DType& dtype, Communicator& processes) {
-  if (checkpoint.dequantised() == nullptr) return;
-  std::set<std::string> names;
-  for (const auto& each : gather_all(checkpoint.dequantised()->overflowed(), processes))
-    names.insert(each.begin(), each.end());
-  if (!names.empty())
-    log::warn("numbers are too large for {} and infinite now: {}", dtype.name.str(),
-              join({names.begin(), names.end()}));
+void warn_of_overflows(const Checkpoint& checkpoint, Communicator& processes) {
+  const auto warn = [&](const std::vector<std::string>& mine, const std::string& what) {
+    std::set<std::string> names;
+    for (const auto& each : gather_all(mine, processes)) names.insert(each.begin(), each.end());
+    if (!names.empty()) log::warn("{} and infinite now: {}", what, join({names.begin(), names.end()}));
+  };
+  if (const DequantisedFiles* const numbers = checkpoint.dequantised())
+    warn(numbers->overflowed(), "numbers are too large for " + numbers->how().dtype.name.str());
+  if (const AveragedFiles* const averages = checkpoint.averaged())
+    warn(averages->overflowed(), "weighted sums of finite numbers are too large");
 }
 
 Selection select_weights(const NameChoice& names, const Placement& source,

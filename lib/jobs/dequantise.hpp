@@ -29,7 +29,7 @@ void refuse_codes(const Checkpoint& checkpoint, const Placement& placement, Comm
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
                        Communicator& processes);
 
-/// Warns of dequantised weights with numbers that were too large for `dtype` on any process. Collective.
-void warn_of_overflows(const Checkpoint& checkpoint, const DType& dtype, Communicator& processes);
+/// Warns of numbers that became infinite on any process while weights were dequantised or averaged. Collective.
+void warn_of_overflows(const Checkpoint& checkpoint, Communicator& processes);
 
 }  // namespace ckpt

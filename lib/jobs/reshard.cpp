@@ -389,7 +389,7 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
   if (made.sums != nullptr)
     made.sums->send_to_owners([&](FileNumber file) { return made.files.owner(file); }, run.processes);
   run.report.overflows = report_overflows(work.overflows(), target, run.report.bytes_resumed != 0, run.processes);
-  if (run.job.dequantised) warn_of_overflows(sides.checkpoint, *run.job.dequantised, run.processes);
+  warn_of_overflows(sides.checkpoint, run.processes);
   auto& seconds = run.report.seconds;
   seconds["move"] = run.watch.lap();
   seconds["read"] = work.read_seconds() / run.threads;

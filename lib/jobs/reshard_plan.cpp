@@ -412,7 +412,7 @@ void average_sources(const ReshardJob& job, SourceStore& store, Communicator& pr
     for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
       Tensor& tensor = selection.tensors[i];
       const Tensor& read = sides.source.placement.tensors()[selection.source_of[i]];
-      if (job.dequantised && sides.checkpoint.dequantised()->units().contains(read.name) && tensor.dtype == read.dtype)
+      if (job.dequantised && sides.checkpoint.dequantised()->units().contains(read.name) && !is_cast(job.casts, read))
         tensor.dtype = *job.dequantised;
       check_average(sides, i, taken[selection.source_of[i]]);
       taken[selection.source_of[i]] = tensor.dtype;

@@ -46,6 +46,11 @@ std::string different_form(const ReshardSides& sides, const Checkpoint& standing
   return are_alike ? "" : "it holds other parameters";
 }
 
+std::vector<std::filesystem::path> models_of(const ReshardJob& job) {
+  if (job.average.empty() || !job.expectation) return {};
+  return {job.expectation->reference};
+}
+
 }  // namespace
 
 std::string difference_from(const ReshardJob& job, const ReshardSides& sides, Stores& stores, Communicator& processes,
@@ -67,6 +72,9 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
                                 .is_rounded = true,
                                 .resources = job.resources,
                                 .first_copies = job.first_copies,
+                                .map = job.average.empty() ? MapChoice() : job.map,
+                                .models = models_of(job),
+                                .is_like_model = job.target.is_like_expected,
                                 .is_explained = false};
     const CompareReport found = compare(comparison, stores, processes, counters);
     return found.differences.empty() ? "" : "it holds other elements of " + found.differences.front().parameter;

@@ -120,6 +120,10 @@ std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placemen
   return warnings;
 }
 
+bool is_cast(const std::vector<CastRule>& rules, const Tensor& read) {
+  return std::ranges::any_of(rules, [&](const CastRule& rule) { return rule.names.matches(read.name); });
+}
+
 std::uint64_t count_cast(const Selection& selection, const Placement& source) {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < selection.tensors.size(); ++i)

@@ -26,6 +26,9 @@ struct CastRule {
 std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placement& source, Selection& selection,
                               const std::vector<Tensor>& left_out = {});
 
+/// Whether a rule matches a tensor's name, as it is read.
+bool is_cast(const std::vector<CastRule>& rules, const Tensor& read);
+
 /// How many of a selection's tensors have another dtype than in the source.
 std::uint64_t count_cast(const Selection& selection, const Placement& source);
 

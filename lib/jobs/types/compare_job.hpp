@@ -58,10 +58,12 @@ struct CompareJob {
   std::optional<Tolerance> tolerance = {};       ///< with one, floating-point dtypes may differ
   bool is_rounded = false;                       ///< they may, too: A's elements, rounded to B's dtype, are to be B's
   Resources resources = {};
-  std::optional<Expectation> expectation = {};  ///< for either side
-  std::vector<Pattern> first_copies = {};       ///< for either side: Checkpoint::take_first_copies
-  MapChoice map = {};                           ///< of names, from A to B
-  bool is_explained = true;                     ///< else only differences count: no notes, no likeness
+  std::optional<Expectation> expectation = {};     ///< for either side
+  std::vector<Pattern> first_copies = {};          ///< for either side: Checkpoint::take_first_copies
+  MapChoice map = {};                              ///< of names, from A to B
+  std::vector<std::filesystem::path> models = {};  ///< that may have a config.json for the map of an average's sources
+  bool is_like_model = false;                      ///< where no map is said, it asks for one
+  bool is_explained = true;                        ///< else only differences count: no notes, no likeness
 };
 
 struct CompareReport {
