@@ -43,7 +43,7 @@ on() {  # on HOSTS COMMAND...: as one job, a process on each host; login's own t
 
 "$sample" -o job --mesh dp=2,tp=2 --bytes 24MB >sample.log
 "$sample" -o b6 --mesh dp=3,tp=2 --bytes 24MB --layout-only >>sample.log
-for rank in 0 1; do cp "job/rank_$rank.h5" local.h1/ && cp "job/rank_$((rank + 2)).h5" local.h2/; done
+for rank in 0 1; do cp -p "job/rank_$rank.h5" local.h1/ && cp -p "job/rank_$((rank + 2)).h5" local.h2/; done
 
 from_local=(ckpt-reshard --from job.json --to b6.json local)
 expect "reshard from disks of two hosts" 0 "wrote b6" on h1:1,h2:1 "${from_local[@]}" -o b6
@@ -51,7 +51,7 @@ expect "what it wrote" 0 "" "$sample" -o b6 --mesh dp=3,tp=2 --bytes 24MB --chec
 expect "merge on three hosts, one of which has no data" 0 "" on h1:1,h2:1,h3:1 ckpt-merge --layout job.json local -o merged.h5
 expect "split on three hosts" 0 "" on h1:1,h2:1,h3:1 ckpt-split --to b6.json merged.h5 -o b6_split
 expect "what both wrote" 0 "" diff -r b6 b6_split
-expect "verify on two hosts" 0 "" on h1:1,h2:1 ckpt-verify b6 --layout job.json local
+expect "verify on two hosts" 0 "" on h1:1,h2:1 ckpt-verify --layout job.json local b6
 mv local.h2/rank_3.h5 local.h2/aside && mkdir local.h2/rank_3.h5
 expect "an error names its host" any "(on h2)" on h1:1,h2:1 "${from_local[@]}" -o b6_none
 rmdir local.h2/rank_3.h5 && mv local.h2/aside local.h2/rank_3.h5
@@ -63,7 +63,7 @@ expect "two hosts that mean two steps" any "it means step global_step100 for pro
 rm -r local.h1/run local.h2/run
 
 # Faults come while the data is on its way through slow links.
-hosts_rate h2 20mbit
+hosts_rate h2 4mbit
 fault() {  # fault OUTPUT COMMAND...: the COMMAND happens once the job writes OUTPUT
   local output=$1 job status=0
   shift
