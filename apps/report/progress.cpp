@@ -147,15 +147,15 @@ Progress::Progress(const Counters& counters, ProgressStyle style, Communicator& 
 }
 
 Progress::~Progress() {
-  processes_.share_work({});
-  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
-  thread_.join();
-  if (style_ != ProgressStyle::bar) return;
+  const bool was_shown = thread_.joinable();
+  if (was_shown) thread_.join();
+  processes_.share_work({});  // which the thread may have asked for until now
+  if (!was_shown || style_ != ProgressStyle::bar) return;
   log::before_messages({});
   put(erase_line);
 }

@@ -1,6 +1,7 @@
 #include "processes/mpi/heartbeat.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/backoff.hpp"
@@ -105,6 +106,9 @@ void Heartbeat<Abi>::run() {
   } catch (const Error& error) {
     has_lost_ = true;
     end_work(error);
+  } catch (const std::exception& error) {  // no memory
+    has_lost_ = true;
+    end_work(Error(Kind::io, "the processes' signs of life", {error.what(), "", ""}));
   }
 }
 
