@@ -2,10 +2,22 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/interned.hpp"
+
+/// A text that is held once, as a text. fmt 9 would convert it, later versions do not.
+template <>
+struct fmt::formatter<ckpt::InternedText> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(const ckpt::InternedText& text, fmt::format_context& context) const {
+    return std::copy(text.str().begin(), text.str().end(), context.out());
+  }
+};
 
 /// Messages on standard error. Before `start`, messages from info on are printed.
 namespace ckpt::log {
