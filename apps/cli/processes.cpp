@@ -28,8 +28,8 @@ namespace ckpt::cli {
 
 namespace {
 
-/// Whether this process reports for all while there is no communicator. The first process does, and so does one that
-/// a process of the job has started, perhaps alone.
+/// Whether this process reports for all before a communicator exists: it is the first one, or a process of the job
+/// started it, perhaps alone.
 bool is_first_process() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* rank = std::getenv(name))

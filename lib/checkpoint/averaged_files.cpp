@@ -202,7 +202,7 @@ class AveragedFiles::Builder {
  private:
   using Shown = std::pair<std::shared_ptr<const Schema>, std::shared_ptr<const View>>;
 
-  /// The array of this name on a card: where each stage counts its layers by itself, several have one name.
+  /// The array of this name on a card. Where stages number their layers locally, several arrays have one name.
   std::optional<ArrayId> array_on(Position card, const std::string& name) const {
     const auto found = arrays_of_.find(name);
     if (found == arrays_of_.end()) return std::nullopt;

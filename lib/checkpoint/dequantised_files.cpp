@@ -157,7 +157,7 @@ class DequantisedFiles::Builder {
     return texts;
   }
 
-  /// Numbers that each card counts by itself become logical names only with the totals of all.
+  /// Names that a card numbers locally become logical names only with the totals of all cards.
   void count_indices() {
     if (stored_.layout().indices.empty()) return;
     IndexCensus census(stored_.layout());

@@ -15,7 +15,7 @@
 
 namespace ckpt {
 
-/// What a model's tensors are to be: names, logical shapes and dtypes, and their data if it comes from a checkpoint.
+/// A model's expected tensors: names, logical shapes, dtypes, and their data if it comes from a checkpoint.
 class Reference {
  public:
   /// The checkpoint with the tensors' data. Its parameters have the tensors' numbers.

@@ -20,7 +20,7 @@ struct MegatronArgs {
   std::string optimizer;  ///< "adam", "muon"; empty if unknown
 };
 
-/// Returns what the arguments in a file's tree say, or nothing if it has none.
+/// Returns the arguments in a file's tree, or nothing without any.
 /// https://github.com/NVIDIA/Megatron-LM, megatron/training/arguments.py
 std::optional<MegatronArgs> megatron_args(const std::string& tree);
 

@@ -28,9 +28,9 @@ struct AverageChoice {
 };
 
 /// Makes `first` the average of all checkpoints. `placement`: its own; `taken`: by its parameter, the dtype of the
-/// average, or nothing for a parameter that the job does not take. Reports what is averaged.
-/// Collective. Throws input for checkpoints whose tensors differ in name or shape, or in elements that are no
-/// floating-point numbers, usage for quantised ones, and for files that some process does not see.
+/// average, or nothing for a parameter that the job does not take. Reports the average. Collective. Throws input for
+/// checkpoints whose tensors differ in name, in shape, or in elements of other types than floating-point numbers.
+/// Throws usage for quantised checkpoints, and for files that some process does not see.
 void average(Checkpoint& first, Placement placement, const std::vector<std::optional<DType>>& taken,
              const AverageChoice& choice, SourceStore& store, Communicator& processes);
 

@@ -91,7 +91,7 @@ std::vector<std::string> cast(const std::vector<CastRule>& rules, const Placemen
     Tensor& tensor = selection.tensors[i];
     const Tensor& read = source.tensors()[selection.source_of[i]];
     const auto& tie = ties[selection.source_of[i]];
-    // Scales of MXFP4 have a type of their own; those in integers are no floats to be cast.
+    // Scales of MXFP4 have a type of their own. Scales in integers cannot be cast.
     const bool is_opaque =
         tie && !read.verbatim && (tie->role == NumberTie::Role::codes || read.dtype.name == "f8_e8m0");
     if (!is_castable(tensor) && !is_opaque) continue;

@@ -75,7 +75,7 @@ class SideNames {
   PatternIndex index_;
 };
 
-/// Whether a rule holds for these values; nothing if that depends on axes that have none.
+/// Whether a rule holds for these values; nothing if that depends on axes without a value.
 std::optional<bool> holds(const Formula& when, const std::set<std::string>& name_axes, const AxisValues& values,
                           const MapSizes& sizes);
 

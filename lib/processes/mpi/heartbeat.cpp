@@ -112,7 +112,7 @@ void Heartbeat<Abi>::run() {
   }
 }
 
-/// Sends no message while the one before it has not left, apart from the last.
+/// Sends a message, unless the one before it is still on its way; the last message is always sent.
 template <class Abi>
 void Heartbeat<Abi>::beat(bool is_last) {
   const Beat now{is_last ? 1U : 0U, processes_.rank() == 0 ? Work() : shared()};

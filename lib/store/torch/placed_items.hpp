@@ -27,7 +27,7 @@ struct PlacedItem {
   bool is_consistent() const;  ///< axes of pieces are those of their meshes, and a mesh has as many positions as ranks
 };
 
-/// Returns the piece that a rank has of a tensor, or nothing if it has none.
+/// Returns a rank's piece of a tensor, or nothing.
 std::optional<Piece> piece_of_rank(const PlacedTensor& tensor, std::uint64_t rank);
 
 /// Whether a file begins as this metadata does.
