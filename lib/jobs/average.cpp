@@ -92,8 +92,9 @@ class Finder {
             {"not every process sees the same files of it", "all but the first checkpoint where each process sees them",
              "name it first, put it on a file system that all share, or run one process"});
     });
-    if (choice_.is_dequantised)
-      dequantise(other.checkpoint, number_type("f32").value(), choice_.names, choice_.is_told, store, processes);
+    if (choice_.dequantised)
+      dequantise(other.checkpoint, number_type("f32").value(), choice_.names,
+                 choice_.is_told ? choice_.dequantised : std::nullopt, store, processes);
     const bool may_map = choice_.map || choice_.is_like_model || !first_.layout().names.empty();
     agree(processes, [&] {
       Resolved resolved =

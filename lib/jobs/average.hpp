@@ -20,7 +20,7 @@ struct AverageChoice {
   const NameChoice& names;                   ///< of the first one's parameters
   const MapChoice& map;
   const std::vector<Pattern>& first_copies;
-  bool is_dequantised = false;
+  std::optional<DType> dequantised = {};
   std::vector<std::filesystem::path> models = {};  ///< that may have a config.json
   bool is_like_model = false;                      ///< where no map is said, it asks for one
   bool is_told = true;                             ///< reports what is averaged, and what is left out

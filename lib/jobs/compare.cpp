@@ -271,7 +271,7 @@ void average_a(const CompareJob& job, ComparedSide& a, const Placement& b, Selec
            .names = job.names,
            .map = job.map,
            .first_copies = job.first_copies,
-           .is_dequantised = job.dequantised.has_value(),
+           .dequantised = job.dequantised,
            .models = job.models,
            .is_like_model = job.is_like_model,
            .is_told = job.is_explained,
@@ -300,7 +300,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   if (!job.average.empty()) leave_out_states(a.files, job.names, job.is_explained, processes);
   if (job.dequantised)
     dequantise(a.files, job.average.empty() ? *job.dequantised : number_type("f32").value(), job.names,
-               job.is_explained, store, processes);
+               job.is_explained ? job.dequantised : std::nullopt, store, processes);
   if (!job.names.mapping) job.names.mapping = mapping_between(job, a.files, b.files, processes);
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;

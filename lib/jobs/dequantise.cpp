@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <set>
 #include <string_view>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "checkpoint/averaged_files.hpp"
 #include "checkpoint/dequantised_files.hpp"
-#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
@@ -43,34 +40,22 @@ void check_reordered(const QuantisedWeight& weight, const Placement& target) {
 
 }  // namespace
 
-void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, bool is_reported,
+void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, const std::optional<DType>& asked,
                 SourceStore& store, Communicator& processes) {
   auto how = Dequantisation::of(dtype, checkpoint, store, processes);
   agree(processes, [&] {
     const NameFilter filter(names);
     how.keep = [&](const std::string& name) { return filter.is_kept(name); };
     checkpoint.dequantise(how);
-    if (!is_reported) return;
+    if (!asked) return;
     const DequantisedFiles& made = *checkpoint.dequantised();
-    const std::string option = "--dequantize " + dtype.name.str();
+    const std::string option = "--dequantize " + asked->name.str();
     if (made.summary().empty())
       log::warn("{}: no weight of {} is quantised", option, checkpoint.path().string());
     else
       log::info("{}: weights become numbers, {}", option, made.summary());
     if (!made.left_out().empty()) log::info("{}: left out with the codes: {}", option, join(made.left_out()));
   });
-}
-
-void warn_of_overflows(const Checkpoint& checkpoint, Communicator& processes) {
-  const auto warn = [&](const std::vector<std::string>& mine, const std::string& what) {
-    std::set<std::string> names;
-    for (const auto& each : gather_all(mine, processes)) names.insert(each.begin(), each.end());
-    if (!names.empty()) log::warn("{} and infinite now: {}", what, join({names.begin(), names.end()}));
-  };
-  if (const DequantisedFiles* const numbers = checkpoint.dequantised())
-    warn(numbers->overflowed(), "numbers are too large for " + numbers->how().dtype.name.str());
-  if (const AveragedFiles* const averages = checkpoint.averaged())
-    warn(averages->overflowed(), "weighted sums of finite numbers are too large");
 }
 
 Selection select_weights(const NameChoice& names, const Placement& source,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "checkpoint/checkpoint.hpp"
@@ -10,8 +11,8 @@
 namespace ckpt {
 
 /// Makes a checkpoint's quantised weights numbers (`Checkpoint::dequantise`, which throws). `names`: which of its
-/// tensors a job takes. Reports what was found if `is_reported`. Collective.
-void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, bool is_reported,
+/// tensors a job takes. `asked`: the user's dtype, for the report of what was found; nothing: no report. Collective.
+void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, const std::optional<DType>& asked,
                 SourceStore& store, Communicator& processes);
 
 /// As `select`. An error of a map of names says that codes and scales do not go through it.
@@ -28,8 +29,5 @@ void refuse_codes(const Checkpoint& checkpoint, const Placement& placement, Comm
 /// lose their scales, as far as names and shapes tell (`check_scale_cuts` looks at scales). Collective.
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
                        Communicator& processes);
-
-/// Warns of numbers that became infinite on any process while weights were dequantised or averaged. Collective.
-void warn_of_overflows(const Checkpoint& checkpoint, Communicator& processes);
 
 }  // namespace ckpt

@@ -14,7 +14,6 @@
 #include "diagnosis/same_step.hpp"
 #include "jobs/average.hpp"
 #include "jobs/conflict_source.hpp"
-#include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/output_manifest.hpp"
 #include "jobs/reshard_plan.hpp"

@@ -425,7 +425,7 @@ void average_sources(const ReshardJob& job, SourceStore& store, Communicator& pr
       .names = job.names,
       .map = job.map,
       .first_copies = job.first_copies,
-      .is_dequantised = job.dequantised.has_value(),
+      .dequantised = job.dequantised,
       .models = job.expectation ? std::vector{job.expectation->reference} : std::vector<std::filesystem::path>(),
       .is_like_model = job.target.is_like_expected,
       .resources = job.resources};
@@ -582,8 +582,8 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
   }
   if (job.dequantised) {
     // An average is rounded once: before it, weights are f32.
-    dequantise(sides.checkpoint, job.average.empty() ? *job.dequantised : number_type("f32").value(), job.names, true,
-               stores.reading(), processes);
+    dequantise(sides.checkpoint, job.average.empty() ? *job.dequantised : number_type("f32").value(), job.names,
+               job.dequantised, stores.reading(), processes);
     sides.model.dequantise(sides.expected.weights_of_codes());
   }
   resolve_source_side(job, stores.reading(), processes, sides);

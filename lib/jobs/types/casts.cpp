@@ -1,10 +1,13 @@
 #include "jobs/types/casts.hpp"
 
 #include <optional>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/averaged_files.hpp"
+#include "checkpoint/dequantised_files.hpp"
 #include "layout/names/better_pattern.hpp"
 #include "layout/placement/number_ties.hpp"
 #include "processes/gather_all.hpp"
@@ -150,6 +153,18 @@ std::vector<Overflow> report_overflows(const std::map<ParameterId, std::uint64_t
   if (overflows.size() > most_overflow_warnings)
     log::warn("so have {} more parameters elements that are too large", overflows.size() - most_overflow_warnings);
   return overflows;
+}
+
+void warn_of_overflows(const Checkpoint& source, Communicator& processes) {
+  const auto warn = [&](const std::vector<std::string>& mine, const std::string& what) {
+    std::set<std::string> names;
+    for (const auto& each : gather_all(mine, processes)) names.insert(each.begin(), each.end());
+    if (!names.empty()) log::warn("{} and infinite now: {}", what, join({names.begin(), names.end()}));
+  };
+  if (const DequantisedFiles* const numbers = source.dequantised())
+    warn(numbers->overflowed(), "numbers are too large for " + numbers->how().dtype.name.str());
+  if (const AveragedFiles* const averages = source.averaged())
+    warn(averages->overflowed(), "weighted sums of finite numbers are too large");
 }
 
 }  // namespace ckpt

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.hpp"
 #include "jobs/types/selection.hpp"
 #include "processes/communicator.hpp"
 
@@ -43,5 +44,9 @@ struct Overflow {
 /// more. Collective.
 std::vector<Overflow> report_overflows(const std::map<ParameterId, std::uint64_t>& mine, const Placement& target,
                                        bool is_resumed, Communicator& processes);
+
+/// Warns of numbers of a source that became infinite on any process while its weights were dequantised or averaged.
+/// Collective.
+void warn_of_overflows(const Checkpoint& source, Communicator& processes);
 
 }  // namespace ckpt
