@@ -117,6 +117,7 @@ template <class Abi>
 void Heartbeat<Abi>::beat(bool is_last) {
   const Beat now{is_last ? 1U : 0U, processes_.rank() == 0 ? Work() : shared()};
   const std::lock_guard turn(turn_at_mpi());
+  if (is_stopped_) return;
   for (Peer& peer : peers_) {
     int is_sent = 1;
     if (peer.is_sending) mpi_.check(mpi_.test(&peer.request, &is_sent, mpi_.no_status()), "MPI_Test");
@@ -132,6 +133,7 @@ void Heartbeat<Abi>::beat(bool is_last) {
 template <class Abi>
 void Heartbeat<Abi>::listen() {
   const std::lock_guard turn(turn_at_mpi());
+  if (is_stopped_) return;
   while (true) {
     int is_there = 0;
     typename Mpi::Status status{};

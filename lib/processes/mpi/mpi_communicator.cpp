@@ -85,7 +85,7 @@ class MpiCommunicator<Abi>::Requests final : public Communicator::Pending {
 
   void wait() override { wait_within(std::chrono::seconds(0)); }
   void wait_within(std::chrono::seconds grace) {
-    poll_until(grace, [this] { return is_done(); });
+    processes_.wait(grace, [this] { return is_done(); });
   }
   void begin() { left_ = requests_.size(); }
 
@@ -121,13 +121,27 @@ void MpiCommunicator<Abi>::call(const char* name, const Call& work) const {
   mpi_.check(work(), name);
 }
 
+/// Waits until `is_done()`. If the wait ends by an exception, the heartbeat makes no more calls: MPI would go on
+/// writing to buffers of the call that is left.
+template <class Abi>
+template <class IsDone>
+void MpiCommunicator<Abi>::wait(std::chrono::seconds grace, const IsDone& is_done) {
+  try {
+    poll_until(grace, is_done);
+  } catch (...) {
+    if (heartbeat_) heartbeat_->stop();
+    const std::unique_lock turn(turn_at_mpi(), std::chrono::seconds(1));  // a beat under way ends first
+    throw;
+  }
+}
+
 /// Starts a collective call and waits for it. `begin(request)` returns MPI's status.
 template <class Abi>
 template <class Call>
 void MpiCommunicator<Abi>::collectively(const char* name, const Call& begin) {
   typename Mpi::Request request{};
   call(name, [&] { return begin(&request); });
-  poll_until(agreement_time, [&] {
+  wait(agreement_time, [&] {
     int done = 0;
     call(name, [&] { return mpi_.test(&request, &done, mpi_.no_status()); });
     return done != 0;
@@ -371,7 +385,7 @@ template <class Abi>
 void MpiCommunicator<Abi>::receive_alarm(int peer) {
   typename Mpi::Request request{};
   call("MPI_Irecv", [&] { return mpi_.irecv(nullptr, 0, mpi_.byte, peer, alarm_tag, handle(), &request); });
-  poll_until(agreement_time, [&] {
+  wait(agreement_time, [&] {
     int done = 0;
     call("MPI_Test", [&] { return mpi_.test(&request, &done, mpi_.no_status()); });
     return done != 0;

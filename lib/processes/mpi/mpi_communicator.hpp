@@ -87,6 +87,8 @@ class MpiCommunicator final : public Communicator {
   void introduce();
   template <class Call>
   void call(const char* name, const Call& work) const;
+  template <class IsDone>
+  void wait(std::chrono::seconds grace, const IsDone& is_done);
   template <class Call>
   void collectively(const char* name, const Call& begin);
   std::uint64_t reduce(std::uint64_t value, typename Mpi::Op operation);
