@@ -16,6 +16,7 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "io/kernel_calls.hpp"
 
 namespace ckpt {
 
@@ -73,7 +74,7 @@ const char* remedy_for_writing(int errno_value) {
 std::optional<bool> is_there(int fd, off_t at) {
   char byte = 0;
   const struct iovec one { &byte, 1 };
-  const ssize_t read = ::preadv2(fd, &one, 1, at, RWF_NOWAIT);
+  const ssize_t read = kernel::preadv2(fd, &one, 1, at, RWF_NOWAIT);
   if (read == 1) return true;
   return read == -1 && errno == EAGAIN ? std::optional(false) : std::nullopt;
 }
@@ -214,7 +215,7 @@ bool PosixFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexc
 
 bool PosixFile::read_if_there(std::uint64_t offset, std::span<std::byte> out) const {
   const struct iovec all { out.data(), out.size() };
-  const ssize_t read = ::preadv2(fd(), &all, 1, file_offset(offset), RWF_NOWAIT);
+  const ssize_t read = kernel::preadv2(fd(), &all, 1, file_offset(offset), RWF_NOWAIT);
   return read >= 0 && static_cast<std::size_t>(read) == out.size();
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "io/kernel_calls.hpp"
 #include "io/small_text.hpp"
 #include "output/creation_mask.hpp"
 
@@ -264,7 +265,7 @@ bool Output::replace() {
   ExistingOutput old = inspection_->output(places_.target);
   old.check_own(places_.target, clear_remedy);
   check_ours();
-  if (::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_EXCHANGE) == 0)
+  if (kernel::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_EXCHANGE) == 0)
     return true;
   if (errno == ENOENT) return false;  // it has just disappeared
   if (errno != EINVAL && errno != ENOSYS) refuse_rename(errno);
@@ -288,7 +289,8 @@ void Output::remove_replaced() const {
 
 void Output::take_place() {
   check_ours();
-  if (::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (kernel::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_NOREPLACE) == 0)
+    return;
   if ((errno == EINVAL || errno == ENOSYS) && take_place_of_nothing()) return;
   if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) refuse_newcomer();
   refuse_rename(errno);
