@@ -32,6 +32,11 @@ void DecodedChunks::set_budget(std::uint64_t bytes) {
   make_room(0);
 }
 
+std::uint64_t DecodedChunks::budget() const {
+  const std::lock_guard lock(mutex_);
+  return budget_;
+}
+
 Decoding DecodedChunks::decoding() const {
   const std::lock_guard lock(mutex_);
   return decoding_;

@@ -54,6 +54,7 @@ class DecodedChunks {
     use(std::span<const std::byte>(entry.memory.data(), size.bytes));
   }
 
+  std::uint64_t budget() const;
   Decoding decoding() const;
 
  private:

@@ -39,6 +39,14 @@ std::uint64_t FileWorkload::plan(const Chunk& chunk, const Planner::Visit& visit
   return filled * move_.casts.cells()[chunk.array];
 }
 
+std::optional<SourceChunk> FileWorkload::decodes(const Chunk& chunk) const {
+  std::optional<SourceChunk> first;
+  plan(chunk, [&](const Transfer& transfer) {
+    if (!first) first = move_.source.decodes(transfer);
+  });
+  return first;
+}
+
 Chunk FileWorkload::stored(const Chunk& chunk) const {
   Chunk result = chunk;
   result.bytes = chunk.elements.size() * move_.planner.target().arrays()[chunk.array].dtype.size;
