@@ -46,7 +46,7 @@ class SourceReader {
   /// Returns how many of the largest chunks that must be decoded fit into the memory for them at once; 1 if none is
   /// large.
   std::size_t decoded_at_once() const;
-  /// Returns the chunk that a transfer begins in, if it must be decoded.
+  /// Returns the chunk that a transfer begins in, if it must be decoded and is a run of the array's elements.
   std::optional<SourceChunk> decodes(const Transfer& transfer) const;
 
   /// Advice: this part of what a card stores of an array (bytes in stored order) is read soon. Returns whether there
