@@ -42,16 +42,18 @@ Decoding DecodedChunks::decoding() const {
   return decoding_;
 }
 
-DecodedChunks::Entry& DecodedChunks::acquire(const Key& key, const Size& size, const Decode& decode) {
+DecodedChunks::Entry* DecodedChunks::acquire(const Key& key, const Size& size, const Decode& decode, bool may_wait) {
   std::unique_lock lock(mutex_);
   for (;; changed_.wait(lock)) {
     Entry* const entry = entries_.find(key);
     if (entry == nullptr) {
-      if (make_room(room_of(size.decoding))) return decode_new(lock, key, size, decode);
+      if (make_room(room_of(size.decoding))) return &decode_new(lock, key, size, decode);
     } else if (entry->is_ready) {
       entry->used_at = clock_;
       ++entry->users;
-      return *entry;
+      return entry;
+    } else if (!may_wait) {
+      return nullptr;
     }
   }
 }
