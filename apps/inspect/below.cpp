@@ -16,7 +16,8 @@ namespace {
 
 /// What a shell passes over: whose directory it is.
 std::string comment(const std::filesystem::path& directory) {
-  if (const auto described = SelfDescribed::find(directory)) return std::string("  # ") + described->name();
+  if (const auto described = SelfDescribed::find(directory))
+    return std::string("  # ") + described->name() + (described->is_unfinished() ? ", not finished" : "");
   if (const auto foreign = foreign_directory(directory)) return "  # " + foreign->what + ", which is not read";
   return "";
 }
@@ -30,7 +31,9 @@ Lines commands_below(const std::filesystem::path& directory, SourceStore& store)
   Lines lines;
   for (std::size_t i = 0; i < below.size() && i < most; ++i) {
     const std::filesystem::path path = directory / below[i];
-    lines.add("ckpt-inspect " + shell_word(path.string()) + comment(path));
+    const auto described = SelfDescribed::find(path);
+    const bool is_command = !described || !described->is_unfinished();
+    lines.add((is_command ? "ckpt-inspect " : "# ") + shell_word(path.string()) + comment(path));
   }
   if (below.size() > most) lines.add("# and " + counted(below.size() - most, "older checkpoint"));
   return lines;

@@ -171,7 +171,10 @@ Survey survey(const FoundCheckpoint& found) {
   result.shown.assign(shown.begin(), shown.end());
   sort_by_name(result.attributes);
   sort_by_name(result.leaves);
-  for (const auto& catalog : found.files.catalogs) result.file_bytes += catalog.bytes;
+  for (const FileCatalog& catalog : found.files.catalogs) {
+    result.file_bytes += catalog.bytes;
+    for (const Dataset& dataset : catalog.schema->datasets) result.file_bytes += dataset.bytes_elsewhere;
+  }
   return result;
 }
 

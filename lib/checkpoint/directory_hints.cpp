@@ -142,7 +142,9 @@ constexpr std::array pointers{Pointer{"latest", named_by_word}, Pointer{"latest_
 /// "give step-1", or of several the last that can be read as an example.
 std::string give_one(const fs::path& directory, const std::vector<std::string>& below) {
   const auto is_readable = [&](const std::string& name) {
-    return !name.ends_with("_universal") && !foreign_directory(directory / name);
+    const auto described = SelfDescribed::find(directory / name);
+    return !name.ends_with("_universal") && !foreign_directory(directory / name) &&
+           !(described && described->is_unfinished());
   };
   const auto last = std::find_if(below.rbegin(), below.rend(), is_readable);
   const std::string path = shell_word((directory / (last == below.rend() ? below.back() : *last)).string());

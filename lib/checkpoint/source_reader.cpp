@@ -13,12 +13,27 @@ constexpr std::uint32_t absent = ~std::uint32_t{0};
 /// Direct I/O leaves 1 / least_windows of the windows: little is mapped then.
 constexpr std::uint64_t least_windows = 4;
 
+/// Threads need several smaller chunks at a time anyway, and find their own.
+constexpr std::uint64_t large_chunk = 4ULL << 20;
+
+/// Whether each chunk is a run of the array's elements. Of others, several are needed at a time.
+bool has_chunks_of_rows(const Schema& schema, std::size_t dataset) {
+  const Shape& shape = (*schema.arrays)[dataset].shape;
+  const auto& chunk = schema.datasets[dataset].chunk;
+  if (!chunk || numel(*chunk) * (*schema.arrays)[dataset].dtype.size != schema.datasets[dataset].chunk_bytes)
+    return false;
+  for (std::size_t d = 1; d < shape.size(); ++d)
+    if ((*chunk)[d] < shape[d]) return false;
+  return true;
+}
+
 }  // namespace
 
 SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placement, SourceStore& store,
                            std::uint64_t window_bytes, std::size_t most_open)
     : checkpoint_(checkpoint),
       placement_(placement),
+      store_(store),
       where_(placement),
       window_bytes_(window_bytes),
       files_(checkpoint, store, most_open) {
@@ -87,6 +102,27 @@ void SourceReader::read_ahead(const Transfer& transfer, Lease& lease) {
   const FileNumber file = where_.file(transfer.card, transfer.array);
   if (const auto stored = stored_span(*files_.get(file), *index, transfer))
     files_.read_ahead(file, *index, *stored, lease);
+}
+
+std::size_t SourceReader::decoded_at_once() const {
+  const DecodedChunks* const chunks = store_.chunks();
+  std::uint64_t most = 0;
+  for (const auto& [schema, arrays] : datasets_)
+    for (const Dataset& each : schema->datasets)
+      if (each.chunk_bytes > large_chunk) most = std::max(most, each.decoding_bytes);
+  if (chunks == nullptr || most == 0 || checkpoint_.averaged() != nullptr)
+    return 1;  // an average reads several at once
+  return static_cast<std::size_t>(chunks->budget() / DecodedChunks::room_of(most));
+}
+
+std::optional<SourceChunk> SourceReader::decodes(const Transfer& transfer) const {
+  const auto index = dataset(transfer.card, transfer.array);
+  if (!index) return std::nullopt;
+  const FileNumber file = where_.file(transfer.card, transfer.array);
+  const Schema& schema = *checkpoint_.file(file).schema;
+  const std::uint64_t bytes = schema.datasets[*index].chunk_bytes;
+  if (bytes == 0 || !has_chunks_of_rows(schema, *index)) return std::nullopt;
+  return SourceChunk{file, *index, transfer.source.offset * transfer.element / bytes};
 }
 
 bool SourceReader::will_need(Position card, ArrayId array, Interval bytes) {

@@ -13,6 +13,7 @@
 #include "io/mapped_windows.hpp"
 #include "layout/placement/placement.hpp"
 #include "plan/planner.hpp"
+#include "plan/source_chunk.hpp"
 
 namespace ckpt {
 
@@ -42,6 +43,12 @@ class SourceReader {
   /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as the lease is held.
   void read_ahead(const Transfer& transfer, Lease& lease);
 
+  /// Returns how many of the largest chunks that must be decoded fit into the memory for them at once; 1 if none is
+  /// large.
+  std::size_t decoded_at_once() const;
+  /// Returns the chunk that a transfer begins in, if it must be decoded and is a run of the array's elements.
+  std::optional<SourceChunk> decodes(const Transfer& transfer) const;
+
   /// Advice: this part of what a card stores of an array (bytes in stored order) is read soon. Returns whether there
   /// was nothing to ask for.
   bool will_need(Position card, ArrayId array, Interval bytes);
@@ -59,6 +66,7 @@ class SourceReader {
  private:
   const Checkpoint& checkpoint_;
   const Placement& placement_;
+  SourceStore& store_;
   ArrayFiles where_;
   std::map<const Schema*, std::vector<std::uint32_t>> datasets_;  // of each array
   std::uint64_t window_bytes_;

@@ -12,6 +12,7 @@
 
 #include "base/lease.hpp"
 #include "plan/planner.hpp"
+#include "plan/source_chunk.hpp"
 #include "processes/communicator.hpp"
 #include "tensor/fingerprint.hpp"
 
@@ -70,6 +71,10 @@ class Workload {
   virtual void read_ahead(const Transfer& /*transfer*/, Lease& /*held*/) {}
   /// Starts reading what `write` reads for a chunk, as far as there is room: it stays in memory as long as `held` does.
   virtual void read_ahead_to_write(const Chunk& /*chunk*/, Lease& /*held*/) {}
+  /// Returns how many large chunks of the sources fit into memory decoded. With two, threads can decode one each.
+  virtual std::size_t decoded_at_once() const { return 1; }
+  /// Returns which of them a chunk begins with, if the sources must decode it.
+  virtual std::optional<SourceChunk> decodes(const Chunk& /*chunk*/) const { return std::nullopt; }
   /// Visits the transfers that make up a chunk, and returns the bytes that they fill.
   virtual std::uint64_t plan(const Chunk& chunk, const Planner::Visit& visit) const = 0;
   /// Returns whether the transfers of a chunk leave out some of its bytes: padding, which is zeros.

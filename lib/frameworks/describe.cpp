@@ -27,6 +27,8 @@ struct Framework {
                                    SourceStore& store) = nullptr;
   /// Whether a path names one checkpoint of a directory; null: none is ever named so.
   bool (*is_part)(const std::filesystem::path& path) = nullptr;
+  /// Whether a checkpoint was never finished, so that describing it is refused; null: there is no sign of it.
+  bool (*is_unfinished)(const std::filesystem::path& directory) = nullptr;
 };
 
 namespace {
@@ -45,7 +47,7 @@ constexpr std::array frameworks{
               .is_meant = is_tensorflow,
               .describe = describe_tensorflow,
               .is_part = is_tensorflow_prefix},
-    Framework{"Orbax", is_orbax, describe_orbax},
+    Framework{.name = "Orbax", .is_meant = is_orbax, .describe = describe_orbax, .is_unfinished = is_unfinished_orbax},
     Framework{"PaddlePaddle, static", is_paddle_variables, describe_paddle_variables, true}};
 
 bool names_part(const Framework& framework, const std::filesystem::path& path) {
@@ -73,6 +75,10 @@ const char* SelfDescribed::name() const noexcept {
 
 bool SelfDescribed::has_plain_files() const noexcept {
   return framework_->has_plain_files;
+}
+
+bool SelfDescribed::is_unfinished() const {
+  return framework_->is_unfinished != nullptr && framework_->is_unfinished(directory_);
 }
 
 bool SelfDescribed::completes(const Layout& given) const {

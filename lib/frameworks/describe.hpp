@@ -25,6 +25,8 @@ class SelfDescribed {
   const char* name() const noexcept;
   /// Whether a layout suffices to read its files, without the metadata.
   bool has_plain_files() const noexcept;
+  /// Whether it was never finished, as far as its names and times say: `describe` throws.
+  bool is_unfinished() const;
   /// Whether `complete` makes this layout the directory's: it names no files, and the metadata supply the rest.
   bool completes(const Layout& given) const;
 

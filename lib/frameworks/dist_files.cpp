@@ -20,9 +20,6 @@ namespace ckpt {
 namespace {
 
 namespace fs = std::filesystem;
-using pdparams::DistMetadata;
-using pdparams::DistPiece;
-using pdparams::DistTensor;
 
 /// A run of the elements that a file has of a tensor: a box of the tensor.
 struct Run {
@@ -205,6 +202,17 @@ class DistDescription {
 };
 
 }  // namespace
+
+bool DistMetadata::is_consistent() const {
+  return std::all_of(tensors.begin(), tensors.end(), [&](const DistTensor& tensor) {
+    return std::all_of(tensor.pieces.begin(), tensor.pieces.end(), [&](const DistPiece& piece) {
+      return piece.box.rank() == tensor.shape.size() && contains(whole(tensor.shape), piece.box) &&
+             (!piece.flat || piece.flat->hi <= numel(piece.box.shape())) &&
+             std::all_of(piece.files.begin(), piece.files.end(),
+                         [&](std::uint32_t file) { return file < files.size(); });
+    });
+  });
+}
 
 DirectoryDescription describe_dist_files(const DistSource& source, const DistMetadata& metadata, SourceStore& store) {
   return DistDescription(source, metadata, store).describe();

@@ -78,8 +78,7 @@ std::optional<ForeignDirectory> others(const fs::path& /*directory*/, const Name
     const char* remedy;
   };
   const char* const made_from = "take the checkpoint that it was made from";
-  static const std::array kinds{Kind{std::regex(R"(.*\.gguf)"), "a model of llama.cpp (GGUF)", made_from},
-                                Kind{std::regex(R"(.*\.onnx)"), "a model in ONNX", made_from},
+  static const std::array kinds{Kind{std::regex(R"(.*\.onnx)"), "a model in ONNX", made_from},
                                 Kind{std::regex(R"(.*\.msgpack)"), "a checkpoint of Flax (MessagePack)",
                                      "load it with Flax, and save it with safetensors.flax.save_file"},
                                 Kind{std::regex(R"(.*\.mlmodel|.*\.mlpackage)"), "a model of Core ML", made_from},

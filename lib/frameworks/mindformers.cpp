@@ -15,6 +15,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "frameworks/dist_files.hpp"
+#include "frameworks/latest_iteration.hpp"
 #include "io/small_text.hpp"
 
 namespace ckpt {
@@ -23,9 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using pdparams::DistMetadata;
-using pdparams::DistPiece;
-using pdparams::DistTensor;
 
 constexpr const char* metadata_name = "metadata.json";
 constexpr const char* expected_text = "what MindFormers says of its files";
@@ -142,6 +140,19 @@ class MetadataReader {
   std::map<std::string, std::uint32_t> numbers_;  // of files
 };
 
+/// Megatron's file of this name is a short object of other keys.
+bool has_metadata(const fs::path& directory) {
+  std::string begin(64, '\0');
+  std::ifstream file(directory / metadata_name, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin.find(std::string("\"") + tensors_key + "\"") != std::string::npos;
+}
+
+std::string named_folder(const fs::path& run) {
+  constexpr std::size_t digits = 8;
+  return latest_iteration(run, "iteration_", digits);
+}
+
 }  // namespace
 
 DistMetadata parse_mindformers(const std::string& text, const std::string& origin) {
@@ -149,15 +160,15 @@ DistMetadata parse_mindformers(const std::string& text, const std::string& origi
   return with_file(origin, [&] { return MetadataReader(json).read(); });
 }
 
-/// Megatron's file of this name is a short object of other keys.
 bool is_mindformers(const fs::path& directory) {
-  std::string begin(64, '\0');
-  std::ifstream file(directory / metadata_name, std::ios::binary);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  return begin.find(std::string("\"") + tensors_key + "\"") != std::string::npos;
+  return has_metadata(directory) || has_metadata(directory / named_folder(directory));
 }
 
 DirectoryDescription describe_mindformers(const fs::path& directory, SourceStore& store) {
+  if (!has_metadata(directory)) {
+    const std::string folder = named_folder(directory);
+    return described_in(folder, describe_mindformers(directory / folder, store));
+  }
   const fs::path path = directory / metadata_name;
   const DistMetadata metadata = parse_mindformers(small_text(path, most_text_bytes, expected_text), path.string());
   // The files also hold counters of the training.

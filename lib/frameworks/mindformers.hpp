@@ -3,14 +3,12 @@
 #include <filesystem>
 #include <string>
 
-#include "frameworks/directory_description.hpp"
-#include "store/pdparams/dist_metadata.hpp"
-#include "store/store.hpp"
+#include "frameworks/dist_files.hpp"
 
 namespace ckpt {
 
 /// Recognises a checkpoint of MindFormers ("Checkpoint 2.0", use_legacy_format: False): ranks' safetensors, whose
-/// pieces metadata.json names.
+/// pieces metadata.json names; or a run of them, whose latest_checkpointed_iteration.txt names the newest.
 bool is_mindformers(const std::filesystem::path& directory);
 
 /// Describes such a directory. Throws input if files are missing or are not as metadata.json says, and for pieces that
@@ -20,6 +18,6 @@ DirectoryDescription describe_mindformers(const std::filesystem::path& directory
 /// Parses the text of metadata.json: pieces are boxes; storage_data names the files of each by the text of a tuple of
 /// Python, "('name', (0, 128))". `origin` names it in errors. Throws input.
 /// https://gitee.com/mindspore/mindformers, mindformers/checkpoint/metadata.py
-pdparams::DistMetadata parse_mindformers(const std::string& text, const std::string& origin);
+DistMetadata parse_mindformers(const std::string& text, const std::string& origin);
 
 }  // namespace ckpt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -144,10 +145,13 @@ fs::path only_item(const fs::path& step) {
                "one that is meant", "give " + shell_word(items.front().string())});
 }
 
+/// Dimensions by tensor; nothing: it was not cut.
+using CutDimensions = std::map<std::string, std::optional<std::size_t>>;
+
 /// The first dimension along which each tensor was cut over devices, by the shardings that Orbax keeps beside the
-/// arrays.
-std::map<std::string, std::size_t> cut_dimensions(const fs::path& item) {
-  std::map<std::string, std::size_t> cut;
+/// arrays: those of JAX, unless they are older.
+CutDimensions cut_dimensions(const fs::path& item) {
+  CutDimensions cut;
   const fs::path file = item / "_sharding";
   if (!is_file(file)) return cut;
   const JsonRules rules{Kind::input, "shardings of Orbax", "take another copy of the checkpoint"};
@@ -160,18 +164,30 @@ std::map<std::string, std::size_t> cut_dimensions(const fs::path& item) {
     const auto spec = sharding.is_object() ? sharding.find("partition_spec") : sharding.end();
     if (spec == sharding.end() || !spec->is_array()) continue;
     const auto first = std::find_if(spec->begin(), spec->end(), [](const auto& axes) { return !axes.empty(); });
-    if (first != spec->end()) cut.emplace(*name, static_cast<std::size_t>(first - spec->begin()));
+    cut.emplace(*name,
+                first == spec->end() ? std::nullopt : std::optional(static_cast<std::size_t>(first - spec->begin())));
   }
   return cut;
 }
 
+/// The first dimension with several chunks.
+std::optional<std::size_t> chunked_dimension(const StoredArray& array, const Dataset& dataset) {
+  if (!dataset.chunk) return std::nullopt;
+  for (std::size_t d = 0; d < array.shape.size(); ++d)
+    if ((*dataset.chunk)[d] < array.shape[d]) return d;
+  return std::nullopt;
+}
+
 /// The rules for other cards: a tensor that devices shared is cut along the same dimension; others are whole on each.
-Layout cut_elsewhere(const Schema& schema, const std::map<std::string, std::size_t>& cut, const std::string& origin) {
+/// Chunks tell of a tensor without a sharding.
+Layout cut_elsewhere(const Schema& schema, const CutDimensions& cut, const std::string& origin) {
   std::vector<CutTensor> tensors;
-  for (const StoredArray& array : *schema.arrays) {
+  for (std::size_t i = 0; i < schema.arrays->size(); ++i) {
+    const StoredArray& array = (*schema.arrays)[i];
     Box part = whole(array.shape);
     const auto found = cut.find(array.name.str());
-    if (found != cut.end() && found->second < part.rank() && part.hi[found->second] > 1) part.hi[found->second] = 1;
+    const auto along = found != cut.end() ? found->second : chunked_dimension(array, schema.datasets[i]);
+    if (along && *along < part.rank() && part.hi[*along] > 1) part.hi[*along] = 1;
     tensors.push_back({array.name, Shape(array.shape), {{0, std::move(part)}}});
   }
   return layout_elsewhere(tensors, 1, origin, Uneven::ceil);
@@ -187,6 +203,12 @@ bool is_orbax(const fs::path& directory) {
   return std::ranges::any_of(folders_in(directory), [](const fs::path& each) {
     return is_database_of_process(each) || (is_named_as_step(each) ? is_step(each) : is_item(each));
   });
+}
+
+bool is_unfinished_orbax(const fs::path& directory) {
+  if (is_step(directory)) return is_unfinished(directory);
+  const std::vector<fs::path> steps = steps_in(directory);
+  return !steps.empty() && std::ranges::all_of(steps, is_unfinished);
 }
 
 DirectoryDescription describe_orbax(const fs::path& given, SourceStore& store) {

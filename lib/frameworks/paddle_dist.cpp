@@ -10,8 +10,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
-#include "frameworks/dist_files.hpp"
-#include "store/pdparams/dist_metadata.hpp"
+#include "frameworks/paddle_metadata.hpp"
 
 namespace ckpt {
 
@@ -69,7 +68,7 @@ DirectoryDescription describe_paddle_dist(const fs::path& directory, SourceStore
                  "it beside them", "copy that file, too"});
   const std::string number = std::to_string(*names.newest);
   const fs::path path = directory / (number + ".metadata");
-  const pdparams::DistMetadata metadata = pdparams::read_dist_metadata(path);
+  const DistMetadata metadata = read_paddle_metadata(path);
   const std::string kind = metadata.files.empty() ? "" : fs::path(metadata.files.front()).extension().string();
   return describe_dist_files(
       {path, "{card}_" + number + kind, "was it saved twice into one directory? Paddle keeps the first metadata then"},

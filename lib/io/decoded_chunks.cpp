@@ -32,21 +32,28 @@ void DecodedChunks::set_budget(std::uint64_t bytes) {
   make_room(0);
 }
 
+std::uint64_t DecodedChunks::budget() const {
+  const std::lock_guard lock(mutex_);
+  return budget_;
+}
+
 Decoding DecodedChunks::decoding() const {
   const std::lock_guard lock(mutex_);
   return decoding_;
 }
 
-DecodedChunks::Entry& DecodedChunks::acquire(const Key& key, const Size& size, const Decode& decode) {
+DecodedChunks::Entry* DecodedChunks::acquire(const Key& key, const Size& size, const Decode& decode, bool may_wait) {
   std::unique_lock lock(mutex_);
   for (;; changed_.wait(lock)) {
     Entry* const entry = entries_.find(key);
     if (entry == nullptr) {
-      if (make_room(room_of(size.decoding))) return decode_new(lock, key, size, decode);
+      if (make_room(room_of(size.decoding))) return &decode_new(lock, key, size, decode);
     } else if (entry->is_ready) {
       entry->used_at = clock_;
       ++entry->users;
-      return *entry;
+      return entry;
+    } else if (!may_wait) {
+      return nullptr;
     }
   }
 }

@@ -49,11 +49,17 @@ class DecodedChunks {
   /// must not request another chunk. Throws input for a chunk that cannot fit.
   template <class Use>
   void with(const Key& key, const Size& size, const Decode& decode, Use&& use) {
-    Entry& entry = acquire(key, size, decode);
-    const Release release{*this, entry};
-    use(std::span<const std::byte>(entry.memory.data(), size.bytes));
+    use_acquired(*acquire(key, size, decode, true), size, use);
+  }
+  /// The same, but does nothing and returns false while another thread decodes the chunk.
+  template <class Use>
+  [[nodiscard]] bool with_unless_busy(const Key& key, const Size& size, const Decode& decode, Use&& use) {
+    Entry* const entry = acquire(key, size, decode, false);
+    if (entry != nullptr) use_acquired(*entry, size, use);
+    return entry != nullptr;
   }
 
+  std::uint64_t budget() const;
   Decoding decoding() const;
 
  private:
@@ -80,7 +86,14 @@ class DecodedChunks {
     ~Release() { chunks.release(entry); }
   };
 
-  Entry& acquire(const Key& key, const Size& size, const Decode& decode);
+  template <class Use>
+  void use_acquired(Entry& entry, const Size& size, Use& use) {
+    const Release release{*this, entry};
+    use(std::span<const std::byte>(entry.memory.data(), size.bytes));
+  }
+
+  /// Returns null where it would have to wait for another thread's decoding, and may not.
+  Entry* acquire(const Key& key, const Size& size, const Decode& decode, bool may_wait);
   Entry& decode_new(std::unique_lock<std::mutex>& lock, const Key& key, const Size& size, const Decode& decode);
   bool make_room(std::uint64_t bytes);
   void count(const Key& key, const Size& size);

@@ -1,10 +1,12 @@
 #include "io/zstd.hpp"
 
 #ifdef CKPT_ZSTD
+#define ZSTD_STATIC_LINKING_ONLY  // only for the name of ZSTD_d_stableOutBuffer
 #include <zstd.h>
 #endif
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/handle.hpp"
@@ -31,15 +33,30 @@ struct StreamTraits {
 
 }  // namespace
 
-void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out) {
+void unpack_zstd(const std::function<std::span<const std::byte>()>& next, std::span<std::byte> out) {
   thread_local const Handle<StreamTraits> stream(ZSTD_createDStream());  // 100 KB, which small chunks can share
   if (!stream) throw Error(Kind::io, "zstd has no memory");
-  const std::size_t bytes = ZSTD_decompressDCtx(stream.get(), out.data(), out.size(), packed.data(), packed.size());
-  if (ZSTD_isError(bytes) != 0)
-    refuse_frames("bytes that zstd does not unpack into " + std::to_string(out.size()) + ": " +
-                  ZSTD_getErrorName(bytes));
-  if (bytes != out.size())
-    refuse_frames("bytes that zstd unpacks into " + std::to_string(bytes) + ", not " + std::to_string(out.size()));
+  ZSTD_DCtx_reset(stream.get(), ZSTD_reset_session_and_parameters);
+#ifdef ZSTD_d_stableOutBuffer
+  ZSTD_DCtx_setParameter(stream.get(), ZSTD_d_stableOutBuffer,
+                         1);  // no copy of what was unpacked; an old library copies
+#endif
+  ZSTD_outBuffer unpacked{out.data(), out.size(), 0};
+  std::size_t more = 0;
+  for (auto packed = next(); !packed.empty(); packed = next())
+    for (ZSTD_inBuffer in{packed.data(), packed.size(), 0}; in.pos < in.size;) {
+      const std::size_t consumed = in.pos + unpacked.pos;
+      more = ZSTD_decompressStream(stream.get(), &unpacked, &in);
+      if (ZSTD_isError(more) != 0)
+        refuse_frames("bytes that zstd does not unpack into " + std::to_string(out.size()) + ": " +
+                      ZSTD_getErrorName(more));
+      if (in.pos + unpacked.pos == consumed)
+        refuse_frames("bytes that zstd unpacks into more than " + std::to_string(out.size()));
+    }
+  if (more != 0) refuse_frames("bytes of zstd that end too early");
+  if (unpacked.pos != out.size())
+    refuse_frames("bytes that zstd unpacks into " + std::to_string(unpacked.pos) + ", not " +
+                  std::to_string(out.size()));
 }
 
 std::string unpacked_zstd(std::string_view packed, std::uint64_t most) {
@@ -77,7 +94,7 @@ namespace {
 
 }  // namespace
 
-void unpack_zstd(std::span<const std::byte> /*packed*/, std::span<std::byte> /*out*/) {
+void unpack_zstd(const std::function<std::span<const std::byte>()>& /*next*/, std::span<std::byte> /*out*/) {
   refuse_zstd();
 }
 
@@ -86,5 +103,9 @@ std::string unpacked_zstd(std::string_view /*packed*/, std::uint64_t /*most*/) {
 }
 
 #endif
+
+void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out) {
+  unpack_zstd([&] { return std::exchange(packed, {}); }, out);
+}
 
 }  // namespace ckpt

@@ -545,8 +545,10 @@ const Format& choose_format(const ReshardJob& job, const Layout& layout, Stores&
   if (!job.output.is_single_file)
     file_name = job.target.names_files || !layout.files.is_default() ? layout.files.entries().front().path.text()
                                                                      : std::string();
-  const Format& format = output_format(stores.formats(), job.format, file_name,
-                                       job.output.is_pipe ? std::set<std::string>() : source_formats(sides.checkpoint));
+  std::set<std::string> sources = source_formats(sides.checkpoint);
+  if (job.output.is_pipe)
+    std::erase_if(sources, [&](const std::string& name) { return stores.named(name).trees() != nullptr; });
+  const Format& format = output_format(stores.formats(), job.format, file_name, sources);
   sides.store = &stores.named(format.name);
   for (Tensor& tensor : sides.selection.tensors)
     if (tensor.verbatim && tensor.dtype.kind == ElementKind::text) tensor.dtype = sides.store->text_dtype(tensor.dtype);

@@ -39,6 +39,17 @@ std::uint64_t FileWorkload::plan(const Chunk& chunk, const Planner::Visit& visit
   return filled * move_.casts.cells()[chunk.array];
 }
 
+std::optional<SourceChunk> FileWorkload::decodes(const Chunk& chunk) const {
+  std::optional<SourceChunk> first;
+  bool is_of_one = true;  // else it needs chunks of several arrays at a time
+  plan(chunk, [&](const Transfer& transfer) {
+    const auto found = move_.source.decodes(transfer);
+    is_of_one = is_of_one && (!first || (found && found->file == first->file && found->dataset == first->dataset));
+    if (!first) first = found;
+  });
+  return is_of_one ? first : std::nullopt;
+}
+
 Chunk FileWorkload::stored(const Chunk& chunk) const {
   Chunk result = chunk;
   result.bytes = chunk.elements.size() * move_.planner.target().arrays()[chunk.array].dtype.size;

@@ -44,6 +44,8 @@ class FileWorkload final : public Workload {
   bool can_read_ahead() const override { return move_.source.can_read_ahead(); }
   bool is_far_ahead() const override { return move_.source.is_far_ahead(); }
   void read_ahead(const Transfer& transfer, Lease& held) override { move_.source.read_ahead(transfer, held); }
+  std::size_t decoded_at_once() const override { return move_.source.decoded_at_once(); }
+  std::optional<SourceChunk> decodes(const Chunk& chunk) const override;
   bool has_padding(const Chunk& chunk) const override { return !move_.planner.fills(chunk); }
   std::uint32_t owner(Position card) const override { return move_.readers.owner(card); }
   PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;

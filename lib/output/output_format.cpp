@@ -34,9 +34,8 @@ struct ForeignEnding {
   std::string_view text;
   std::string_view what;
 };
-constexpr std::array<ForeignEnding, 16> foreign_endings{{{".npz", "NumPy's"},
+constexpr std::array<ForeignEnding, 15> foreign_endings{{{".npz", "NumPy's"},
                                                          {".npy", "NumPy's"},
-                                                         {".gguf", "llama.cpp's"},
                                                          {".ggml", "llama.cpp's"},
                                                          {".onnx", "ONNX's"},
                                                          {".msgpack", "Flax's"},

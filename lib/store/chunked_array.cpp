@@ -1,5 +1,8 @@
 #include "store/chunked_array.hpp"
 
+#include <utility>
+#include <vector>
+
 #include "base/checked.hpp"
 #include "tensor/strided_copy.hpp"
 
@@ -33,16 +36,22 @@ void read_chunked(DecodedChunks& chunks, DecodedChunks::Key key, const DecodedCh
                   const std::function<void(const Shape& place, std::span<std::byte> chunk)>& decode) {
   for_each_box(array.shape, elements, [&](const Box& box) {
     const Shape box_strides = row_major_strides(box.shape());
-    for_each_chunk(box, array.chunk, [&](const Shape& place, const Box& part) {
+    std::vector<std::pair<Shape, Box>> busy;  // another thread decodes it: meanwhile this one decodes others
+    const auto read = [&](const Shape& place, const Box& part, bool may_wait) {
       key.chunk = chunk_number(array, place);
-      chunks.with(
-          key, size, [&](std::span<std::byte> chunk) { decode(place, chunk); },
-          [&](std::span<const std::byte> chunk) {
-            run(strided_copy(part.shape(), array.strides, box_strides, array.element),
-                chunk.data() + offset_of(part.lo, place, array.strides) * array.element,
-                out + offset_of(part.lo, box.lo, box_strides) * array.element);
-          });
-    });
+      const auto make = [&](std::span<std::byte> chunk) { decode(place, chunk); };
+      const auto copy = [&](std::span<const std::byte> chunk) {
+        run(strided_copy(part.shape(), array.strides, box_strides, array.element),
+            chunk.data() + offset_of(part.lo, place, array.strides) * array.element,
+            out + offset_of(part.lo, box.lo, box_strides) * array.element);
+      };
+      if (may_wait)
+        chunks.with(key, size, make, copy);
+      else if (!chunks.with_unless_busy(key, size, make, copy))
+        busy.emplace_back(place, part);
+    };
+    for_each_chunk(box, array.chunk, [&](const Shape& place, const Box& part) { read(place, part, false); });
+    for (const auto& [place, part] : busy) read(place, part, true);
     out += numel(box.shape()) * array.element;
   });
 }

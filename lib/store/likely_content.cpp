@@ -41,7 +41,6 @@ constexpr std::array marks{
          "fetch the data: git lfs pull, in the repository's directory", true},
     Mark{0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "unpack it: 7z x FILE"},
     Mark{257, "ustar"sv, "a tar archive", "unpack it: tar -xf FILE"},
-    Mark{0, "GGUF"sv, "GGUF, a model for llama.cpp", no_tensors_to_read},
     Mark{0, "lmgg"sv, "GGML, a model for llama.cpp", no_tensors_to_read},
     Mark{0, "tjgg"sv, "GGML, a model for llama.cpp", no_tensors_to_read},
     Mark{4, "TFL3"sv, "a model of TensorFlow Lite", no_tensors_to_read},

@@ -6,6 +6,7 @@
 #include "io/posix_file.hpp"
 #include "store/dcp/dcp_directory.hpp"
 #include "store/dcp/dcp_store.hpp"
+#include "store/gguf/gguf_store.hpp"
 #include "store/hdf5/hdf5_store.hpp"
 #include "store/hdf5/library.hpp"
 #include "store/likely_content.hpp"
@@ -53,6 +54,7 @@ const std::vector<Format>& formats() {
        .other_endings = {".npy"},
        .make = small_values<npz_store>,
        .is_written = false},
+      {.name = "gguf", .ending = ".gguf", .make = small_values<gguf_store>, .is_written = false},
       {.name = "orbax",
        .about = "a directory as Orbax (JAX) writes it",
        .ending = "manifest.ocdbt",

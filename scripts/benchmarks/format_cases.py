@@ -1,10 +1,11 @@
 """Each format as a source and as a target, and casts, beside the same job in HDF5; and what only the metadata of torch's files costs."""
 import json
+import os
 
 import measure
 from measure import Side
 from models import Mesh, model
-from rows import Case, Row, data_text, versus
+from rows import MIB, Case, Row, data_text, size_of, versus
 
 # Without an ending: a directory, which says itself how it is cut.
 ENDINGS = {"safetensors": ".safetensors", "torch": ".pt", "mindspore": ".ckpt", "paddle": ".pdparams", "dcp": None, "paddle_dist": None,
@@ -40,6 +41,46 @@ def formats(case, space, options):
                                bytes=space.bytes_of("gpt", SOURCE), definition=f"8 → 7, {data_text(space, 'gpt', SOURCE)}, "
                                f"{what} {name}: wall of ckpt-reshard / its wall from HDF5 to HDF5"))
         measure.remove(other)
+    return rows
+
+
+def sources(case, space, options):
+    """Files of many frameworks merged into one of safetensors: wall and processor time, by those of the same job from HDF5. What a source
+    has compressed has to be decoded, which has no goal."""
+    whole, output, rows = space.path("whole.h5"), space.path("out.safetensors"), []
+    space.require_space(4 << 30)
+
+    def make(name, path, python=None):
+        words = space.script("saver_job.py", "make", name, path)
+        measure.run([python or words[0], *words[1:]])
+
+    def merged(source, output, *words):
+        return Side([space.program("ckpt-merge"), "-q", "--no-fsync", *words, source, "-o", output], output)
+
+    make("hdf5", whole)
+    rival = merged(whole, space.path("rival.safetensors"))
+    python = options.venvs / "orbax-venv/bin/python"
+    made = {"npz": ".npz", "npz-deflated": ".npz", **({"orbax": ""} if python.exists() else {})}
+    for name, ending in [*((name, ending or "") for name, ending in ENDINGS.items()), *((f"{name}, as saved", made[name]) for name in made)]:
+        source, of = space.path("source" + ending), name.split(",")[0]
+        if of == name:
+            measure.produce(merged(whole, source, "--format", name))
+        else:
+            make(of, source, python if of == "orbax" else None)
+        os.sync()
+        result = measure.compare(merged(source, output), rival, options.pairs, lambda: measure.run(
+            [space.program("ckpt-verify"), "-q", whole, output]))
+        is_coded = name in ("npz-deflated, as saved", "orbax, as saved")
+        for what, ratio, figures in (
+                ("wall", result.ratio.median, result.figures),
+                ("processor time", result.processor_ratio.median,
+                 {"seconds": result.processor_seconds, "ratio": result.processor_ratio.median, "is_quiet": result.is_quiet,
+                  "peak_bytes": result.peak_bytes, "pairs": len(result.ours)})):
+            rows.append(Row(case, goal="–" if is_coded else "≤ 1.15", met=is_coded or ratio <= 1.15, rival="the job from HDF5",
+                            variant=f"{name}, {what}", bytes=size_of(whole), **figures,
+                            definition=f"{size_of(whole) / MIB:.4g} MiB of float32 from {name} to safetensors: {what} of ckpt-merge / "
+                            "that from HDF5"))
+        measure.remove(source)
     return rows
 
 
@@ -82,6 +123,7 @@ def torch_metadata(case, space, options):
 
 CASES = {
     "formats": Case(formats, lambda quick: [("gpt", SOURCE)], "each format as source and target / the same job in HDF5"),
+    "sources": Case(sources, lambda quick: [], "each format merged to safetensors / the same job from HDF5, wall and processor time"),
     "casts": Case(casts, lambda quick: [("gpt", SOURCE)], "float32 as bf16 and f16 / the same job without --cast"),
     "torch-metadata": Case(torch_metadata, lambda quick: [], "10^5 tensors in a .pt, 128,000 chunks in a DCP / bounds"),
 }

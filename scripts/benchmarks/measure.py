@@ -30,6 +30,7 @@ class Failed(Exception):
 class Run:
     seconds: float
     peak_bytes: int  # of the largest process
+    processor_seconds: float = 0.0  # of the process and those it waited for
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,14 @@ class Comparison:
     @property
     def ratio(self):
         return Estimate.of([a.seconds / b.seconds for a, b in zip(self.ours, self.rivals)])
+
+    @property
+    def processor_seconds(self):
+        return statistics.median(run.processor_seconds for run in self.ours)
+
+    @property
+    def processor_ratio(self):
+        return Estimate.of([a.processor_seconds / b.processor_seconds for a, b in zip(self.ours, self.rivals)])
 
     @property
     def control(self):
@@ -128,7 +137,7 @@ def run(command, output=None):
             said.seek(0)
             tail = said.read()[-2000:].decode(errors="replace").strip()
             raise Failed(f"exit status {process.returncode} of: {' '.join(command)}\n{tail}")
-    return Run(seconds, usage.ru_maxrss * 1024)
+    return Run(seconds, usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime)
 
 
 def run_and_read(command):
@@ -184,7 +193,7 @@ def produce(side):
     if not side.tells_seconds:
         return run(side.command)
     done, text = run_and_read(side.command)
-    return Run(float(text.split()[-1]), done.peak_bytes)
+    return Run(float(text.split()[-1]), done.peak_bytes, done.processor_seconds)
 
 
 def compare(ours, rival, pairs, check):

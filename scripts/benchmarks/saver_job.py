@@ -1,7 +1,7 @@
 """A checkpoint as Paddle, TensorFlow or Orbax saves it, and what loading it and saving it again by that framework takes; run by a Python that
-has it.
+has it. The same weights in HDF5, and by NumPy, stored or deflated.
 
-  saver_job.py make paddle|tensorflow|orbax PATH [--quick]
+  saver_job.py make paddle|tensorflow|orbax|hdf5|npz|npz-deflated PATH [--quick]
   saver_job.py run paddle|tensorflow|orbax SOURCE OUTPUT     says on its last line how many seconds it took, imports not counted
   saver_job.py same paddle|tensorflow|orbax OURS THEIRS      the framework loads the same tensors from both
 """
@@ -65,7 +65,24 @@ class Orbax:
         self.it.save(path.resolve(), tensors)
 
 
-FRAMEWORKS = {"paddle": Paddle, "tensorflow": TensorFlow, "orbax": Orbax}
+class Hdf5:
+    def save(self, tensors, path):
+        import h5py
+        with h5py.File(path, "w") as file:
+            for name, each in tensors.items():
+                file[name] = each
+
+
+class Npz:
+    def __init__(self, save=np.savez):
+        self.write = save
+
+    def save(self, tensors, path):
+        self.write(path, **tensors)
+
+
+FRAMEWORKS = {"paddle": Paddle, "tensorflow": TensorFlow, "orbax": Orbax, "hdf5": Hdf5, "npz": Npz,
+              "npz-deflated": lambda: Npz(np.savez_compressed)}
 
 
 def main():

@@ -30,6 +30,18 @@ std::string memory_for(std::uint64_t chunks, std::uint64_t share, std::uint64_t 
   return std::to_string(ceil_div(bytes, mebibyte)) + "MiB";
 }
 
+/// Memory for the chunks of an array that a run of its rows goes through, one of which is being decoded: each would
+/// have to be decoded for every run otherwise.
+std::uint64_t together_bytes(const StoredArray& array, const Dataset& dataset) {
+  if (!dataset.chunk) return 0;
+  std::uint64_t chunks = 1;
+  std::size_t d = 0;
+  while (d < array.shape.size() && (*dataset.chunk)[d] == 1) ++d;
+  for (++d; d < array.shape.size(); ++d) chunks = checked_mul(chunks, ceil_div(array.shape[d], (*dataset.chunk)[d]));
+  const std::uint64_t held = checked_mul(chunks, DecodedChunks::room_of(dataset.chunk_bytes));
+  return checked_add(held, dataset.decoding_bytes - dataset.chunk_bytes);
+}
+
 }  // namespace
 
 LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placement,
@@ -45,8 +57,15 @@ LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placem
       const std::size_t found = schema.find(where.name(array));
       if (found >= schema.datasets.size() || !is_read(array)) continue;
       const Dataset& dataset = schema.datasets[found];
+      if (dataset.decoding_bytes == 0) continue;
+      const std::string place = checkpoint.file_name(file) + ": /" + where.name(array);
+      if (const std::uint64_t together = together_bytes((*schema.arrays)[found], dataset);
+          together > largest.together_bytes) {
+        largest.beside = place;
+        largest.together_bytes = together;
+      }
       if (dataset.decoding_bytes <= largest.decoding_bytes) continue;
-      largest.place = checkpoint.file_name(file) + ": /" + where.name(array);
+      largest.place = place;
       largest.bytes = dataset.chunk_bytes;
       largest.decoding_bytes = dataset.decoding_bytes;
     }
@@ -86,7 +105,12 @@ MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const Large
                  "",
                  {Advice::What::more_memory, memory_for(needed, most_chunks, held, largest.is_averaged)}});
   shares.windows = eighth;
-  shares.chunks = std::max(eighth * usual_chunks, needed);
+  shares.chunks = std::max({eighth * usual_chunks, needed, std::min(most, largest.together_bytes)});
+  if (largest.together_bytes > shares.chunks)
+    shares.shortage = largest.beside + ": chunks beside one another take " + format_bytes(largest.together_bytes) +
+                      " to decode, and " + format_bytes(shares.chunks) +
+                      " hold them: most are decoded again and again; give --memory " +
+                      memory_for(largest.together_bytes, most_chunks, held, largest.is_averaged);
   shares.rest = memory_bytes - shares.windows - shares.chunks;
   return shares;
 }

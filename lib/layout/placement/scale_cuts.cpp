@@ -290,7 +290,9 @@ std::vector<std::string> check_scale_cuts(const Placement& target, const Placeme
 }
 
 void check_whole_units(const Placement& placement, const std::map<std::string, Shape>& units) {
-  for (const auto& [name, unit] : units) {
+  for (const auto& each : units) {
+    const std::string& name = each.first;  // clang 15 lets no lambda have a structured binding
+    const Shape& unit = each.second;
     const auto parameter = placement.find(name);
     if (!parameter || placement.mesh().size() == 1) continue;
     const Shape& shape = placement.tensors()[*parameter].shape;

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t files_at_once = 64;
 constexpr std::uint64_t sum_bytes = 4;
+/// What zstd unpacks is read in pieces that stay in a core's cache.
+constexpr std::uint64_t piece_bytes = 512U << 10;
 /// Chunks that are stored as they are, up to this size, are read whole: one call serves many rows.
 constexpr std::uint64_t most_read_whole = 1U << 20;
 
@@ -39,6 +41,11 @@ class Bytes {
 /// The most bytes that a chunk may take in its file: more than any compression makes of it.
 std::uint64_t most_encoded(std::uint64_t chunk_bytes) {
   return checked_add(checked_mul(chunk_bytes, 2, "a chunk"), 1024, "a chunk");
+}
+
+/// Whether a chunk is unpacked as it is read.
+bool is_streamed(const ZarrCodecs& codecs) {
+  return codecs.packing == Packing::zstd && !codecs.is_summed_inside && !codecs.is_summed_outside;
 }
 
 bool is_in_place(const ZarrArray& form) {
@@ -116,7 +123,7 @@ DecodedChunks::Size decoding_size(const ItemArray& array) {
   const std::uint64_t bytes = form.chunk_bytes();
   std::uint64_t encoded = 0;
   for (const ItemArray::Stored& value : array.values) encoded = std::max(encoded, value.place.bytes);
-  encoded = std::min(encoded, most_encoded(bytes));
+  encoded = std::min(encoded, is_streamed(form.codecs) ? piece_bytes : most_encoded(bytes));
   if (form.codecs.is_summed_inside) encoded = checked_add(encoded, bytes, "a chunk");
   return {bytes, checked_add(bytes, encoded, "a chunk")};
 }
@@ -206,6 +213,23 @@ std::optional<Place> ChunkReader::in_shard(const ItemArray& array, const Place& 
   return Place{value.file, value.offset + offset, size};
 }
 
+void ChunkReader::unpack_streamed(const Place& stored, std::span<std::byte> chunk) {
+  const Bytes piece(std::min(stored.bytes, piece_bytes));
+  std::uint64_t done = 0;
+  const auto next = [&]() -> std::span<const std::byte> {
+    const auto bytes = piece.all().first(std::min<std::uint64_t>(piece.all().size(), stored.bytes - done));
+    read_bytes(stored, done, bytes);
+    done += bytes.size();
+    return bytes;
+  };
+  try {
+    unpack_zstd(next, chunk);
+  } catch (const Error& error) {
+    if (!error.file().empty()) throw;  // of reading: it names the file
+    naming_file(stored, [] { throw; });
+  }
+}
+
 void ChunkReader::decode(const ItemArray& array, std::uint64_t memory, const Shape& place, std::span<std::byte> chunk) {
   const ZarrArray& form = array.form;
   const Place* const value = array.find(chunk_number({form.shape, form.grid, {}, 0}, place));
@@ -218,11 +242,13 @@ void ChunkReader::decode(const ItemArray& array, std::uint64_t memory, const Sha
     if (!found) return;
     stored = *found;
   }
-  if (stored.bytes == 0 || stored.bytes > memory)
+  const bool is_in_pieces = is_streamed(form.codecs);
+  if (stored.bytes == 0 || stored.bytes > (is_in_pieces ? most_encoded(chunk.size()) : memory))
     naming_file(*value, [&] {
       refuse_chunk("that takes " + std::to_string(stored.bytes) + " bytes",
                    "about its " + std::to_string(chunk.size()));
     });
+  if (is_in_pieces) return unpack_streamed(stored, chunk);
   const Bytes encoded(stored.bytes);
   read_bytes(stored, 0, encoded.all());
   naming_file(*value, [&] { decode_chunk(form.codecs, encoded.all(), chunk); });

@@ -32,6 +32,7 @@ class ChunkReader {
  private:
   void read_in_place(const ItemArray& array, Interval elements, std::byte* out);
   void decode(const ItemArray& array, std::uint64_t memory, const Shape& place, std::span<std::byte> chunk);
+  void unpack_streamed(const Place& stored, std::span<std::byte> chunk);
   std::optional<Place> in_shard(const ItemArray& array, const Place& value, std::uint64_t chunk);
   void read_bytes(const Place& place, std::uint64_t offset, std::span<std::byte> out);
   /// Runs work on bytes that were read: its errors name their file, as those of reading do.

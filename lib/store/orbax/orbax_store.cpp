@@ -66,6 +66,9 @@ Listed listed(const ItemArray& array) {
   Listed entry{{array.name, form.dtype, form.shape, std::nullopt, false, {}}};
   if (!form.mark.empty()) entry.dataset.attributes.push_back({dtype_attribute, text_value(form.mark)});
   if (!array.random_key.empty()) entry.dataset.attributes.push_back({"random_key_impl", text_value(array.random_key)});
+  entry.dataset.chunk = form.grid;
+  for (const ItemArray::Stored& value : array.values)
+    if (value.place.file != orbax::Place::inlined) entry.dataset.bytes_elsewhere += value.place.bytes;
   if (numel(form.shape) == 0) return entry;
   const DecodedChunks::Size size = orbax::decoding_size(array);
   entry.dataset.storage = Storage::filtered;
@@ -102,7 +105,8 @@ std::shared_ptr<const Schema> pieces_in(const Item& item, const fs::path& path) 
     entry.array.shape = piece->box.shape();
     entry.array.global_shape = array.form.shape;
     entry.dataset.storage = Storage::raw;
-    entry.dataset.chunk_bytes = entry.dataset.decoding_bytes = 0;
+    entry.dataset.chunk_bytes = entry.dataset.decoding_bytes = entry.dataset.bytes_elsewhere = 0;
+    entry.dataset.chunk.reset();
     entry.dataset.extents = FileExtents(piece->offset, bytes_of(entry.array));
     arrays.push_back(std::move(entry.array));
     schema->datasets.push_back(std::move(entry.dataset));

@@ -141,14 +141,17 @@ Variables of_json(const fs::path& path) {
   return variables;
 }
 
-/// Other JSON may lie beside parameters under any name.
+/// Other JSON may lie beside parameters under any name. What is no JSON was a program before it was damaged.
 bool is_program(const fs::path& path) {
   std::error_code none;
   if (!fs::is_regular_file(path, none)) return false;
   if (path.extension() != json_ending) return true;
   constexpr std::uint64_t first_bytes = 64;
+  constexpr std::uint64_t most_other_bytes = 1U << 20;
   const PosixFile file = PosixFile::open_for_reading(path);
-  return file.text(0, std::min(file.status().bytes, first_bytes)).find("\"base_code\"") != std::string::npos;
+  const std::uint64_t bytes = file.status().bytes;
+  return file.text(0, std::min(bytes, first_bytes)).find("\"base_code\"") != std::string::npos ||
+         (bytes <= most_other_bytes && !Json::accept(file.text(0, bytes)));
 }
 
 }  // namespace
@@ -173,7 +176,7 @@ std::optional<fs::path> program_beside(const fs::path& file) {
 std::vector<Variable> read_program(const fs::path& program) {
   const PosixFile file = PosixFile::open_for_reading(program);
   const std::uint64_t bytes = file.status().bytes;
-  const bool is_json = bytes > 0 && file.text(0, 1) == "{";
+  const bool is_json = program.extension() == json_ending || (bytes > 0 && file.text(0, 1) == "{");
   Variables variables =
       is_json ? of_json(program) : with_file(program.string(), [&] { return of_protobuf(file, bytes); });
   std::vector<Variable> sorted;

@@ -37,11 +37,17 @@ class NumberedWork final : public Workload {
   PartialSum read(const Transfer& /*transfer*/, std::byte* /*target*/, std::span<std::byte> /*scratch*/) override {
     return {};
   }
+  std::size_t decoded_at_once() const override { return at_once; }
+  std::optional<SourceChunk> decodes(const Chunk& chunk) const override {
+    if (chunk.card % 10 == 9) return std::nullopt;
+    return SourceChunk{0, 0, chunk.card / 10};
+  }
   void write(const Chunk& /*chunk*/, std::span<std::byte> /*bytes*/, const PartialSum& /*read*/) override {}
   void count_exchanged(std::uint64_t /*bytes*/) override {}
 
   std::uint64_t count = 200;
   int room = 10;
+  std::size_t at_once = 1;
   Position fails_at = ~Position{0};
   std::atomic<int> asked{0};
 
@@ -95,6 +101,36 @@ TEST_CASE("threads share what is dealt, each stretch once") {
     CHECK(std::is_sorted(some.begin(), some.end()));
     cards.insert(cards.end(), some.begin(), some.end());
   }
+  std::sort(cards.begin(), cards.end());
+  CHECK(cards == all_of(work));
+}
+
+TEST_CASE("a stretch whose chunk another thread decodes gives way to one that need not wait") {
+  NumberedWork work;
+  work.at_once = GENERATE(1, 2, 3);
+  StretchQueue dealer(work, 1);
+  const auto card = [](const StretchQueue::LeasedStretch& dealt) { return dealt.stretch.chunks.at(0).card; };
+  auto first = std::make_optional(dealer.next());
+  CHECK(card(*first) == 0);
+  const auto second = dealer.next();
+  if (work.at_once == 1) {
+    CHECK(card(second) == 1);
+    return;
+  }
+  CHECK(card(second) == 9);  // which needs no chunk
+  const auto third = dealer.next();
+  CHECK(card(third) == 10);
+  const auto fourth = dealer.next();  // three chunks at once, if there is room for so many
+  CHECK(card(fourth) == (work.at_once == 2 ? 1 : 19));
+  first.reset();
+  CHECK(card(dealer.next()) == (work.at_once == 2 ? 2 : 1));
+}
+
+TEST_CASE("all stretches are dealt, whatever is being decoded") {
+  NumberedWork work;
+  work.at_once = 4;
+  StretchQueue dealer(work, 1);
+  auto cards = deal(dealer);
   std::sort(cards.begin(), cards.end());
   CHECK(cards == all_of(work));
 }

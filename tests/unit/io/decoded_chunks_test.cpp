@@ -127,6 +127,26 @@ TEST_CASE("Threads that want more chunks than there is room for take turns") {
   CHECK(counted.decoded >= 11);
 }
 
+TEST_CASE("A thread that need not wait passes over the chunk that another one decodes") {
+  DecodedChunks chunks;
+  int used = 0;
+  const auto nothing = [](std::span<std::byte>) {};
+  const auto use = [&](std::span<const std::byte>) { ++used; };
+  chunks.with(
+      key(0), size,
+      [&](std::span<std::byte>) {
+        std::thread other([&] {
+          CHECK_FALSE(chunks.with_unless_busy(key(0), size, nothing, use));
+          CHECK(chunks.with_unless_busy(key(1), size, nothing, use));
+        });
+        other.join();
+        CHECK(used == 1);
+      },
+      use);
+  CHECK(chunks.with_unless_busy(key(0), size, nothing, use));
+  CHECK(used == 3);
+}
+
 TEST_CASE("All threads that want a chunk wait for the one that decodes it") {
   Counted counted(room_for(2));
   std::vector<std::thread> threads;

@@ -49,6 +49,18 @@ TEST_CASE("decoded chunks have a share that grows with the largest, to an end") 
   CHECK_THAT(refusal(memory, {"a.h5: /w", mebibyte, memory}), Contains("a.h5: /w: is stored in chunks of 1.0 MiB"));
 }
 
+TEST_CASE("chunks beside one another have a share that holds them, or a warning says how much would") {
+  LargestChunk largest{"a: /w", mebibyte, 2 * mebibyte};
+  largest.beside = "a: /w";
+  largest.together_bytes = 40 * mebibyte;
+  const MemoryShares enough = share_memory(64 * mebibyte, 2, largest);
+  CHECK(enough.chunks == largest.together_bytes);
+  CHECK(enough.shortage.empty());
+  const MemoryShares scarce = share_memory(63 * mebibyte, 2, largest);
+  CHECK(scarce.chunks < largest.together_bytes);
+  CHECK_THAT(scarce.shortage, Contains("a: /w") && Contains("--memory 64MiB"));
+}
+
 TEST_CASE("the memory that the message asks for is enough, and a MiB less is not") {
   const std::uint64_t decoding = GENERATE(10 * mebibyte, 123456789, 3ULL << 30);
   const LargestChunk largest{"a.h5: /w", decoding / 2, decoding, GENERATE(0, 3 * mebibyte)};

@@ -7,7 +7,7 @@ namespace {
 
 TEST_CASE("An ending that seems to be meant as another format's is refused, whatever stands before it") {
   for (const char* name : {"a.safetensor", "a.saftensors", "a.safetensors.tmp", "d.d/a.ptt", "a.PT", "a.ckp", "a.bin.1",
-                           "a.gguf", "a.PB"}) {
+                           "a.ggml", "a.PB"}) {
     CAPTURE(name);
     CHECK_THROWS_AS(check_ending(formats(), name), Error);
   }

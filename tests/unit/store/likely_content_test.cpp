@@ -28,7 +28,7 @@ TEST_CASE("content is told by its marks, whatever the name") {
   CHECK_THAT(of("w.pt", "\xef\xbb\xbf<html>").what, Contains("HTML"));
   CHECK_THAT(of("w.h5", "<?xml version='1.0'?><Error>").what, Contains("XML"));
   CHECK_THAT(of("w.h5", zeros).what, Contains("zeros"));
-  CHECK_THAT(of("w.h5", "GGUF\3\0\0\0"s).what, Contains("GGUF"));
+  CHECK_THAT(of("w.h5", "lmgg\3\0\0\0"s).what, Contains("GGML"));
   CHECK_THAT(of("w.bin",
                 "\xfd"
                 "7zXZ\0\0\4"s)

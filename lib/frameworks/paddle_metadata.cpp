@@ -1,4 +1,4 @@
-#include "store/pdparams/dist_metadata.hpp"
+#include "frameworks/paddle_metadata.hpp"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 #include "store/pdparams/paddle_file.hpp"
 #include "store/pickle/pickle_fields.hpp"
 
-namespace ckpt::pdparams {
+namespace ckpt {
 
 namespace {
 
@@ -24,7 +24,7 @@ using torch::PickleId;
 using torch::PickleKind;
 using torch::PickleNode;
 
-constexpr std::uint64_t most_metadata_bytes = 512U << 20;
+constexpr std::uint64_t most_pickle_bytes = 512U << 20;
 constexpr std::uint64_t memory_per_metadata_byte = 96;
 constexpr std::uint64_t metadata_bytes_per_second = 256U << 10;
 
@@ -196,35 +196,24 @@ DistMetadata metadata_in(const PosixFile& file, std::uint64_t file_bytes) {
   std::size_t at = 0;
   const auto pickle = Pickle::read(bytes, at);
   if (!pickle) throw Error(Kind::input, "", {"ends before its object does", "a whole one", "is the file truncated?"});
-  return parse_dist_metadata(*pickle);
+  return parse_paddle_metadata(*pickle);
 }
 
 }  // namespace
 
-bool DistMetadata::is_consistent() const {
-  return std::all_of(tensors.begin(), tensors.end(), [&](const DistTensor& tensor) {
-    return std::all_of(tensor.pieces.begin(), tensor.pieces.end(), [&](const DistPiece& piece) {
-      return piece.box.rank() == tensor.shape.size() && contains(whole(tensor.shape), piece.box) &&
-             (!piece.flat || piece.flat->hi <= numel(piece.box.shape())) &&
-             std::all_of(piece.files.begin(), piece.files.end(),
-                         [&](std::uint32_t file) { return file < files.size(); });
-    });
-  });
-}
-
-DistMetadata parse_dist_metadata(const Pickle& pickle) {
+DistMetadata parse_paddle_metadata(const Pickle& pickle) {
   return DistReader(pickle).read();
 }
 
-DistMetadata read_dist_metadata(const std::filesystem::path& path) {
+DistMetadata read_paddle_metadata(const std::filesystem::path& path) {
   const PosixFile file = PosixFile::open_for_reading(path);
   const std::uint64_t bytes = file.status().bytes;
   return with_file(path.string(), [&] {
-    if (bytes > most_metadata_bytes)
-      throw Error(Kind::input, "", {"has " + format_bytes(bytes), "at most " + format_bytes(most_metadata_bytes), ""});
-    return read_guarded<metadata_in>(file, bytes, format_name,
+    if (bytes > most_pickle_bytes)
+      throw Error(Kind::input, "", {"has " + format_bytes(bytes), "at most " + format_bytes(most_pickle_bytes), ""});
+    return read_guarded<metadata_in>(file, bytes, pdparams::format_name,
                                      limits_for(bytes, memory_per_metadata_byte, metadata_bytes_per_second));
   });
 }
 
-}  // namespace ckpt::pdparams
+}  // namespace ckpt
