@@ -62,6 +62,24 @@ expect "two hosts that mean two steps" any "it means step global_step100 for pro
   on h1:1,h2:1 ckpt-reshard --from job.json --to b6.json local/run -o b6_none
 rm -r local.h1/run local.h2/run
 
+# Where the directions of a link take turns, this takes 1.05 of what all its bytes take one after the other; else 0.55 to 0.7.
+"$sample" -o wide --mesh dp=4,tp=2 --bytes 100MB >>sample.log
+"$sample" -o narrow --mesh dp=3,tp=2 --bytes 100MB --layout-only >>sample.log
+mkdir local.h1/wide local.h2/wide
+for rank in 0 1 2 3; do mv "wide/rank_$rank.h5" local.h1/wide/ && mv "wide/rank_$((rank + 4)).h5" local.h2/wide/; done
+for host in h1 h2; do hosts_rate "$host" 100mbit; done
+both_ways() {
+  on h1:1,h2:1 ckpt-reshard -q --memory 512MiB --from wide.json --to narrow.json local/wide -o narrow --report rate.json &&
+    python3 -c "
+import json
+told = json.load(open('rate.json'))
+took, turns = told['seconds']['exchange'], told['bytes_exchanged'] * 8 / 100e6
+print('both ways' if took < 0.85 * turns else 'in turns', f'{took:.2f} s of {turns:.2f} s')"
+}
+expect "a link is used both ways at once" 0 "both ways" both_ways
+rm -r wide narrow local.h1/wide local.h2/wide
+for host in h1 h2; do hosts_rate "$host" 10gbit; done
+
 # Faults come while the data is on its way through slow links.
 hosts_rate h2 4mbit
 fault() {  # fault OUTPUT COMMAND...: the COMMAND happens once the job writes OUTPUT

@@ -26,9 +26,15 @@ constexpr int small_tag = 0;  // of all_to_all; no message may match another kin
 constexpr int bulk_tag = 1;
 constexpr int alarm_tag = 2;
 
-/// Messages of this size are posted together: Open MPI's TCP serves only one direction at a time within a message, and
-/// a piece that arrives shows that its sender is alive.
+/// Messages of this size are posted together: a piece that arrives shows that its sender is alive.
 constexpr std::uint64_t bulk_piece_bytes = 1ULL << 20;
+
+/// Lets Open MPI's TCP send from where the data lies (1 + 8), and put nothing. A put waits for the receiver's consent,
+/// which waits behind all that the receiver itself has put: the two directions of a link would take turns. Respects a
+/// choice of the user. The parameter: `ompi_info --param btl tcp --level 9`.
+void let_tcp_go_both_ways() {
+  setenv("OMPI_MCA_btl_tcp_flags", "9", 0);
+}
 
 /// After a signal, processes that wait for one another have this long to agree on it: the others usually get it, too.
 constexpr std::chrono::seconds agreement_time(2);
@@ -105,6 +111,7 @@ bool MpiCommunicator<Abi>::start_mpi() {
   int running = 0;
   mpi_.check(mpi_.initialized(&running), "MPI_Initialized");
   if (running != 0) return false;
+  let_tcp_go_both_ways();
   int given = mpi_.thread_single;
   mpi_.check(mpi_.init_thread(nullptr, nullptr, mpi_.thread_serialized, &given), "MPI_Init_thread");
   if (given < mpi_.thread_serialized) {
