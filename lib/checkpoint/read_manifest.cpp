@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "checkpoint/file_views.hpp"
 #include "io/posix_file.hpp"
@@ -158,6 +159,13 @@ std::map<std::string, std::string> manifest_fingerprints(const Checkpoint& check
     return {};
   }
   return told;
+}
+
+std::string changed_warning(const std::string& path, const std::vector<std::string>& parameters) {
+  return path + ": " + (parameters.empty() ? "its files" : join(parameters)) +
+         (parameters.size() == 1 ? " is" : " are") +
+         " not as its manifest says: damaged since it was written, or changed on purpose? ckpt-verify " +
+         shell_word(path) + " names the files";
 }
 
 std::map<std::string, ManifestTable> tables_in_manifest(const Checkpoint& checkpoint) {

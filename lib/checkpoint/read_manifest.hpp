@@ -32,6 +32,9 @@ std::optional<Layout> merged_by(const Checkpoint& checkpoint, SourceStore& store
 /// written.
 std::map<std::string, std::string> manifest_fingerprints(const Checkpoint& checkpoint);
 
+/// The warning that parameters no longer have the fingerprints in their checkpoint's manifest.
+std::string changed_warning(const std::string& path, const std::vector<std::string>& parameters);
+
 /// Returns the conditions that chose the rows of a checkpoint's tables, and the checkpoints that the rows come from, by
 /// its manifest. Empty without a manifest, or if it cannot be read.
 std::map<std::string, ManifestTable> tables_in_manifest(const Checkpoint& checkpoint);

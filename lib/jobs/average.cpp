@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "base/text.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "diagnosis/check_source.hpp"
+#include "jobs/check.hpp"
 #include "jobs/dequantise.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/types/memory_shares.hpp"
@@ -274,6 +276,24 @@ void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned thre
                                      .extent = extent,
                                      .threads = threads};
     check_source({replicated, readers, store, std::move(equal), most_open}, exchange, processes);
+  }
+}
+
+void warn_of_changed_sources(const AveragedFiles& files, const Resources& resources, Stores& stores,
+                             Communicator& processes) {
+  for (const Checkpoint* const source : files.sources()) {
+    if (processes.maximum(manifest_fingerprints(*source).empty() ? 0 : 1) == 0) continue;
+    Counters counters;
+    const Integrity found =
+        check_integrity({.checkpoint = {source->path(), {}}, .resources = resources}, stores, processes, counters);
+    std::set<std::string> changed;
+    bool is_swapped = found.bytes == 0;  // files are lost, or cut: nothing was read
+    for (const Damage& damage : found.damages) {
+      changed.insert(damage.parameters.begin(), damage.parameters.end());
+      is_swapped = is_swapped || damage.what == Damage::What::swapped || damage.what == Damage::What::unreadable;
+    }
+    if (processes.rank() == 0 && (!changed.empty() || (is_swapped && !found.damages.empty())))
+      log::warn("{}", changed_warning(source->path().string(), {changed.begin(), changed.end()}));
   }
 }
 

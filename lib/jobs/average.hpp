@@ -11,6 +11,7 @@
 #include "jobs/types/resources.hpp"
 #include "jobs/types/selection.hpp"
 #include "jobs/types/weighted_place.hpp"
+#include "store/stores.hpp"
 
 namespace ckpt {
 
@@ -41,6 +42,11 @@ void leave_out_states(const Checkpoint& first, NameChoice& names, bool is_told, 
 /// Checks the bytes of all checkpoints but the first against their layouts, as `check_source` does. Collective.
 void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned threads, std::size_t most_open,
                   SourceStore& store, Exchange& exchange, Communicator& processes);
+
+/// Warns of each averaged checkpoint that no longer has the contents in its own manifest. Reads all of every checkpoint
+/// that has one: an element of the average shows no longer which source it came from. Collective.
+void warn_of_changed_sources(const AveragedFiles& files, const Resources& resources, Stores& stores,
+                             Communicator& processes);
 
 /// The averaged checkpoints, as JSON for a manifest and a job's description: paths, weights, and a fingerprint of each
 /// checkpoint's tensors, if its manifest has them. Collective.

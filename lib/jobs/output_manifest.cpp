@@ -58,12 +58,7 @@ void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>&
     if (goes_on && !source.layout().table_arrays.contains(tensor.name) && to_string(written[p]) != was->second)
       changed.push_back(tensor.name);
   }
-  if (changed.empty()) return;
-  const std::string path = parts.sides.checkpoint.path().string();
-  log::warn(
-      "{}: {} {} not as its manifest says: damaged since it was written, or changed on purpose? ckpt-verify {} "
-      "names the files",
-      path, join(changed), changed.size() == 1 ? "is" : "are", path);
+  if (!changed.empty()) log::warn("{}", changed_warning(parts.sides.checkpoint.path().string(), changed));
 }
 
 std::string text_of(const ManifestParts& parts, const OutputFacts& output_facts,

@@ -130,6 +130,8 @@ ReshardSides look(Run& run) {
       for (const Checkpoint* each : sides.checkpoints()) check_same_step(*each);
     });
   warn_of_layouts(run.job, run.stores, sides);
+  if (sides.checkpoint.averaged() != nullptr && run.job.is_verified() && !run.job.dry_run)
+    warn_of_changed_sources(*sides.checkpoint.averaged(), run.job.resources, run.stores, run.processes);
   describe(sides, run.report);
   return sides;
 }
