@@ -190,6 +190,21 @@ WRAP(int, fsync, (int fd), (fd), fault_of("fsync", fd), NOTHING)
 WRAP(int, rename, (const char* from, const char* to), (from, to), fault("rename", from), NOTHING)
 WRAP(int, renameat2, (int at, const char* from, int to_at, const char* to, unsigned flags),
      (at, from, to_at, to, flags), fault("renameat2", from), NOTHING)
+// The programs ask the kernel itself for what older C libraries lack.
+long syscall(long number, ...) {
+  static long (*real)(long, ...);
+  if (real == NULL) real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+  long of[6];
+  va_list arguments;
+  va_start(arguments, number);
+  for (int i = 0; i < 6; ++i) of[i] = va_arg(arguments, long);
+  va_end(arguments);
+  if (number == SYS_renameat2)
+    return renameat2((int)of[0], (const char*)of[1], (int)of[2], (const char*)of[3], (unsigned)of[4]);
+  if (number == SYS_preadv2)
+    return preadv2((int)of[0], (const struct iovec*)of[1], (int)of[2], (off_t)of[3], (int)of[5]);
+  return real(number, of[0], of[1], of[2], of[3], of[4], of[5]);
+}
 WRAP(void*, mmap, (void* at, size_t size, int protection, int flags, int fd, off_t offset),
      (at, size, protection, flags, fd, offset), fault_of("mmap", fd), NOTHING)
 WRAP(int, mkdir, (const char* path, mode_t mode), (path, mode), fault("mkdir", path), NOTHING)
