@@ -17,6 +17,7 @@
 #include "cli/pipe.hpp"
 #include "cli/processes.hpp"
 #include "cli/wait.hpp"
+#include "frameworks/describe.hpp"
 #include "output/output_format.hpp"
 #include "output/places.hpp"
 #include "processes/gather_all.hpp"
@@ -89,14 +90,20 @@ bool carries_layout(const std::filesystem::path& path, Communicator& processes) 
   return processes.maximum(is_ours ? 1 : 0) != 0;
 }
 
-/// The layouts of checkpoints that are averaged: each one's own, else `common`, unless it carries one. The first one is
+/// Whether a directory's metadata say how it is cut, and this layout adds nothing to them. Collective.
+bool describes_itself(const std::filesystem::path& path, const std::optional<Layout>& given, Communicator& processes) {
+  const auto found = SelfDescribed::find(path);
+  return processes.maximum(found && given && !found->completes(*given) ? 1 : 0) != 0;
+}
+
+/// The layouts of checkpoints that are averaged: each one's own, else `common`, unless it needs none. The first one is
 /// the job's source. Collective.
 void read_layouts_of_average(std::vector<WeightedPlace>& average, std::optional<Layout>& common,
                              Communicator& processes) {
   for (WeightedPlace& each : average)
     if (!each.layout.empty())
       each.place.layout = read_layout(each.layout, each.place.path, processes);
-    else if (!carries_layout(each.place.path, processes))
+    else if (!carries_layout(each.place.path, processes) && !describes_itself(each.place.path, common, processes))
       each.place.layout = common;
   if (!average.empty()) common = average.front().place.layout;
 }
