@@ -466,7 +466,8 @@ Report perform(Run run) {
     if (!run.job.is_view) table_sums = move(run, sides, plan, made);
     if (run.job.verify == Verify::reread) read_back(run, sides, plan, made);
     publish(run, sides, made, table_sums);
-    warn_of_repeats(run.job.resources.memory_bytes, decoding_of(run.stores.reading()), run.processes);
+    const bool is_foretold = run.processes.maximum(plan.memory.shortage.empty() ? 0 : 1) != 0;
+    if (!is_foretold) warn_of_repeats(run.job.resources.memory_bytes, decoding_of(run.stores.reading()), run.processes);
   }
   run.counters.phase = Phase::done;
   add_up(run.counters, run.processes, run.report);
