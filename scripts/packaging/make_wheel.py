@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Makes a wheel of an installed tree: make_wheel.py INSTALLED VERSION PLATFORM DIST
 
+PLATFORM may be several names of one platform, with dots between them.
+
 The program and its other names become scripts, share/ goes to share/ of the environment, and python/ beside this file is what `import
 ckpt_reshard` finds. It needs no package of Python, and makes the same bytes of the same tree.
 """
@@ -38,7 +40,7 @@ Description-Content-Type: text/markdown
 WHEEL = """Wheel-Version: 1.0
 Generator: scripts/package
 Root-Is-Purelib: false
-Tag: py3-none-{platform}
+{tags}
 """
 
 
@@ -58,7 +60,8 @@ def files_of(installed, version, platform):
             yield f"{data}/data/{path.relative_to(installed)}", path.read_bytes(), False
     readme = (HERE / "python" / "README.md").read_text()
     yield f"{info}/METADATA", METADATA.format(version=version, readme=readme).encode(), False
-    yield f"{info}/WHEEL", WHEEL.format(platform=platform).encode(), False
+    tags = "\n".join(f"Tag: py3-none-{each}" for each in platform.split("."))
+    yield f"{info}/WHEEL", WHEEL.format(tags=tags).encode(), False
     yield f"{info}/licenses/LICENSE", (ROOT / "LICENSE").read_bytes(), False
 
 
