@@ -38,6 +38,7 @@ constexpr std::uint64_t bytes_per_second = 1U << 20;
 
 /// Bytes of a value by its type; 0: it says its length.
 constexpr std::array<std::uint64_t, 13> value_bytes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+constexpr std::uint64_t u16_type = 2;
 constexpr std::uint64_t u32_type = 4;
 constexpr std::uint64_t text_type = 8;
 constexpr std::uint64_t array_type = 9;
@@ -124,20 +125,30 @@ void skip_value(HeaderReader& in, std::uint64_t type, unsigned depth = 0) {
   for (std::uint64_t i = 0; i < count; ++i) skip_value(in, of, depth + 1);
 }
 
-/// Passes over the values that come first, and returns the alignment of data that one of them may be.
+/// Passes over the values that come first, and returns the alignment of data that one of them may be. Throws input for
+/// one of several files that hold a model together.
 std::uint64_t read_alignment(HeaderReader& in, std::uint64_t values) {
-  std::uint64_t alignment = usual_alignment;
+  std::uint64_t alignment = 0;
   for (std::uint64_t i = 0; i < values; ++i) {
     const std::string key = in.text();
     with_context(key, [&] {
       const std::uint64_t type = in.number(4);
+      if (key == "split.count" && type == u16_type) {
+        const std::uint64_t files = in.number(2);
+        if (files > 1)
+          throw Error(Kind::input, "",
+                      {"is " + std::to_string(files), "1: a model in one file",
+                       "join the files with llama-gguf-split --merge"});
+        return;
+      }
       if (key != "general.alignment") return skip_value(in, type);
+      if (alignment != 0) refuse_gguf("", "stands there twice", "once");
       alignment = type == u32_type ? in.number(4) : 0;
       if (!std::has_single_bit(alignment) || alignment > most_alignment)
         refuse_gguf("", "is " + std::to_string(alignment), "a power of 2");
     });
   }
-  return alignment;
+  return alignment == 0 ? usual_alignment : alignment;
 }
 
 struct FoundTensor {
@@ -179,6 +190,25 @@ void check_version(std::uint64_t version) {
                is_turned ? "a little-endian one" : "2 or 3", "convert the model again with llama.cpp"});
 }
 
+void check_offset(const FoundTensor& tensor, std::uint64_t alignment) {
+  if (tensor.offset % alignment != 0)
+    refuse_gguf("/" + tensor.name, "begins at byte " + std::to_string(tensor.offset) + " of the data",
+                "a multiple of " + std::to_string(alignment));
+}
+
+/// Throws input if two tensors share bytes.
+void check_apart(const Schema& schema, const std::vector<StoredArray>& arrays) {
+  std::vector<std::pair<Interval, std::size_t>> places;
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (const Dataset& dataset = schema.datasets[i]; dataset.storage == Storage::raw)
+      places.emplace_back(Interval{dataset.extents.offset(), dataset.extents.offset() + dataset.extents.bytes()}, i);
+  std::ranges::sort(places, {}, [](const auto& place) { return place.first.lo; });
+  for (std::size_t i = 1; i < places.size(); ++i)
+    if (places[i].first.lo < places[i - 1].first.hi)
+      refuse_gguf("/" + arrays[places[i].second].name.str(),
+                  "has bytes of '" + arrays[places[i - 1].second].name.str() + "'", "its own");
+}
+
 /// Adds a tensor to a schema.
 void add(const FoundTensor& tensor, Interval data, std::vector<StoredArray>& arrays, Schema& schema) {
   Dataset& dataset = schema.datasets.emplace_back();
@@ -216,7 +246,11 @@ std::shared_ptr<const Schema> gguf_schema(const PosixFile& file, std::uint64_t f
   auto schema = std::make_shared<Schema>();
   schema->format = gguf_name;
   std::vector<StoredArray> arrays;
-  for (const FoundTensor& tensor : tensors) add(tensor, {begin, file_bytes}, arrays, *schema);
+  for (const FoundTensor& tensor : tensors) {
+    check_offset(tensor, alignment);
+    add(tensor, {begin, file_bytes}, arrays, *schema);
+  }
+  check_apart(*schema, arrays);
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
   return schema;
 }

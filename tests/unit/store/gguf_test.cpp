@@ -62,7 +62,7 @@ std::string refusal(const std::string& bytes) {
 
 TEST_CASE("tensors of GGUF that are numbers are read, with the outermost dimension first") {
   const std::string bytes = gguf(
-      {tensor("b", {2, 3}, 30, 0), tensor("a", {1}, 0, 64), tensor("q", {32}, 8, 32), tensor("none", {0, 4}, 1, 0)},
+      {tensor("b", {2, 3}, 30, 0), tensor("a", {1}, 0, 64), tensor("q", {32}, 8, 128), tensor("none", {0, 4}, 1, 0)},
       std::string("aabbccddeeff").append(52, '\0') + "last",
       {value("tokens", 9, little(8, 4) + little(2, 8) + text("a") + text("")),
        value("nested", 9, little(9, 4) + little(1, 8) + little(0, 4) + little(3, 8) + "xyz"),
@@ -81,7 +81,7 @@ TEST_CASE("files of GGUF that lie, end early or are of other versions are refuse
   REQUIRE(read(sound).size() == 1);
   for (std::size_t bytes = 0; bytes < sound.size(); ++bytes) CHECK_FALSE(refusal(sound.substr(0, bytes)).empty());
   const std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
-  CHECK_THAT(refusal(gguf({tensor("w", {2}, 0, 4)}, "12345678")), Contains("/w: 8 bytes from byte 4 of the data on"));
+  CHECK_THAT(refusal(gguf({tensor("w", {2}, 0, 32)}, "12345678")), Contains("/w: 8 bytes from byte 32 of the data on"));
   CHECK_THAT(refusal(gguf({tensor("w", {2}, 0, huge)}, "12345678")), Contains("/w"));
   CHECK_THAT(refusal(gguf({tensor("w", {huge, huge}, 0, 0)}, "")), Contains("2^64"));
   CHECK_THAT(refusal(gguf({tensor("w", std::vector<std::uint64_t>(9, 1), 0, 0)}, "")), Contains("9 dimensions"));
@@ -89,6 +89,13 @@ TEST_CASE("files of GGUF that lie, end early or are of other versions are refuse
   CHECK_THAT(refusal(gguf({}, "", {value("k", 13, "")})), Contains("type 13"));
   CHECK_THAT(refusal(gguf({}, "", {value("k", 9, little(10, 4) + little(huge, 8))})), Contains("2^64"));
   CHECK_THAT(refusal(gguf({}, "", {value("general.alignment", 4, little(24, 4))})), Contains("is 24"));
+  CHECK_THAT(refusal(gguf({tensor("w", {2}, 0, 4)}, "123456789012")), Contains("/w: begins at byte 4"));
+  CHECK_THAT(refusal(gguf({tensor("w", {2}, 0, 0), tensor("v", {2}, 0, 0)}, "12345678")),
+             Contains("/w: has bytes of 'v'"));
+  const std::string alignment = value("general.alignment", 4, little(32, 4));
+  CHECK_THAT(refusal(gguf({}, "", {alignment, alignment})), Contains("stands there twice"));
+  CHECK_THAT(refusal(gguf({}, "", {value("split.count", 2, little(3, 2))})), Contains("llama-gguf-split --merge"));
+  CHECK(read(gguf({tensor("w", {2}, 0, 0)}, "12345678", {value("split.count", 2, little(1, 2))})).size() == 1);
   std::string deep = value("k", 9, "");
   for (int i = 0; i < 8; ++i) deep += little(9, 4) + little(1, 8);
   CHECK_THAT(refusal(gguf({}, "", {deep})), Contains("arrays in arrays"));
