@@ -108,8 +108,9 @@ std::size_t SourceReader::decoded_at_once() const {
   const DecodedChunks* const chunks = store_.chunks();
   std::uint64_t most = 0;
   for (const auto& [schema, arrays] : datasets_)
-    for (const Dataset& each : schema->datasets)
-      if (each.chunk_bytes > large_chunk) most = std::max(most, each.decoding_bytes);
+    for (std::size_t i = 0; i < schema->datasets.size(); ++i)
+      if (schema->datasets[i].chunk_bytes > large_chunk && has_chunks_of_rows(*schema, i))
+        most = std::max(most, schema->datasets[i].decoding_bytes);
   if (chunks == nullptr || most == 0 || checkpoint_.averaged() != nullptr)
     return 1;  // an average reads several at once
   return static_cast<std::size_t>(chunks->budget() / DecodedChunks::room_of(most));

@@ -25,7 +25,7 @@ class StretchQueue {
 
   StretchQueue(Workload& work, std::uint64_t stretch_bytes)
       : work_(work),
-        at_once_(work.decoded_at_once()),
+        at_once_(work.is_written_in_order() ? 1 : work.decoded_at_once()),
         prefetcher_({[this, &work, stretch_bytes] { return cut(work, stretch_bytes); },
                      [&work] { return work.can_read_ahead() && !work.is_far_ahead(); },
                      [&work](const Stretch& stretch, Lease& lease) {

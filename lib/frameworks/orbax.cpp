@@ -162,7 +162,10 @@ CutDimensions cut_dimensions(const fs::path& item) {
     if (!name || !text.is_string()) continue;
     const auto sharding = parse_json(text.get<std::string>(), file.string(), rules);
     const auto spec = sharding.is_object() ? sharding.find("partition_spec") : sharding.end();
-    if (spec == sharding.end() || !spec->is_array()) continue;
+    if (spec == sharding.end() || !spec->is_array()) {  // it was on one device: chunks do not say otherwise
+      cut.emplace(*name, std::nullopt);
+      continue;
+    }
     const auto first = std::find_if(spec->begin(), spec->end(), [](const auto& axes) { return !axes.empty(); });
     cut.emplace(*name,
                 first == spec->end() ? std::nullopt : std::optional(static_cast<std::size_t>(first - spec->begin())));

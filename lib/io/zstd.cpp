@@ -38,8 +38,10 @@ void unpack_zstd(const std::function<std::span<const std::byte>()>& next, std::s
   if (!stream) throw Error(Kind::io, "zstd has no memory");
   ZSTD_DCtx_reset(stream.get(), ZSTD_reset_session_and_parameters);
 #ifdef ZSTD_d_stableOutBuffer
-  ZSTD_DCtx_setParameter(stream.get(), ZSTD_d_stableOutBuffer,
-                         1);  // no copy of what was unpacked; an old library copies
+  // What was unpacked is the window, of any size. An old library keeps a copy of it, and so only of windows up to 128
+  // MiB.
+  if (ZSTD_isError(ZSTD_DCtx_setParameter(stream.get(), ZSTD_d_stableOutBuffer, 1)) == 0)
+    ZSTD_DCtx_setParameter(stream.get(), ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
 #endif
   ZSTD_outBuffer unpacked{out.data(), out.size(), 0};
   std::size_t more = 0;

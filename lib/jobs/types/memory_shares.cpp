@@ -34,12 +34,13 @@ std::string memory_for(std::uint64_t chunks, std::uint64_t share, std::uint64_t 
 /// have to be decoded for every run otherwise.
 std::uint64_t together_bytes(const StoredArray& array, const Dataset& dataset) {
   if (!dataset.chunk) return 0;
+  constexpr std::uint64_t most = 1ULL << 56;  // an array of fill values may have any number of chunks
   std::uint64_t chunks = 1;
   std::size_t d = 0;
   while (d < array.shape.size() && (*dataset.chunk)[d] == 1) ++d;
-  for (++d; d < array.shape.size(); ++d) chunks = checked_mul(chunks, ceil_div(array.shape[d], (*dataset.chunk)[d]));
-  const std::uint64_t held = checked_mul(chunks, DecodedChunks::room_of(dataset.chunk_bytes));
-  return checked_add(held, dataset.decoding_bytes - dataset.chunk_bytes);
+  const auto times = [](std::uint64_t a, std::uint64_t b) { return a != 0 && b > most / a ? most : a * b; };
+  for (++d; d < array.shape.size(); ++d) chunks = times(chunks, ceil_div(array.shape[d], (*dataset.chunk)[d]));
+  return times(chunks, DecodedChunks::room_of(dataset.chunk_bytes)) + (dataset.decoding_bytes - dataset.chunk_bytes);
 }
 
 }  // namespace
