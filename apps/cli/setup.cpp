@@ -91,20 +91,38 @@ bool carries_layout(const std::filesystem::path& path, Communicator& processes) 
 }
 
 /// Whether a directory's metadata say how it is cut, and this layout adds nothing to them. Collective.
-bool describes_itself(const std::filesystem::path& path, const std::optional<Layout>& given, Communicator& processes) {
-  const auto found = SelfDescribed::find(path);
-  return processes.maximum(found && given && !found->completes(*given) ? 1 : 0) != 0;
+bool describes_itself(const std::filesystem::path& path, const Layout& given, Communicator& processes) {
+  bool is_described = false;
+  agree(processes, [&] {
+    const auto found = SelfDescribed::find(path);
+    is_described = found && !found->completes(given);
+  });
+  return processes.maximum(is_described ? 1 : 0) != 0;
 }
 
-/// The layouts of checkpoints that are averaged: each one's own, else `common`, unless it needs none. The first one is
-/// the job's source. Collective.
+/// The layouts of checkpoints that are averaged: each one's own, else `common`, unless it carries one. One that
+/// describes itself gets it only where none needs it. The first one is the job's source. Collective.
 void read_layouts_of_average(std::vector<WeightedPlace>& average, std::optional<Layout>& common,
                              Communicator& processes) {
-  for (WeightedPlace& each : average)
-    if (!each.layout.empty())
+  std::vector<WeightedPlace*> described;
+  bool is_needed = false;
+  for (WeightedPlace& each : average) {
+    if (!each.layout.empty()) {
       each.place.layout = read_layout(each.layout, each.place.path, processes);
-    else if (!carries_layout(each.place.path, processes) && !describes_itself(each.place.path, common, processes))
-      each.place.layout = common;
+    } else if (common && !carries_layout(each.place.path, processes)) {
+      if (describes_itself(each.place.path, *common, processes)) {
+        described.push_back(&each);
+      } else {
+        each.place.layout = common;
+        is_needed = true;
+      }
+    }
+  }
+  for (WeightedPlace* const each : described)
+    if (is_needed)
+      log::info("{} describes itself: --layout is for the other sources", each->place.path.string());
+    else
+      each->place.layout = common;
   if (!average.empty()) common = average.front().place.layout;
 }
 

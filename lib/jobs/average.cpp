@@ -226,6 +226,31 @@ void tell(const std::vector<WeightedPlace>& places) {
   log::info("the average is {}; the weights add up to {}", terms, sum);
 }
 
+/// Names of parameters; empty where files differ by more than these.
+using Changes = std::set<std::string>;
+
+/// What of a checkpoint is not as its manifest says; nothing if all is. Collective.
+std::optional<Changes> changes_of(const std::filesystem::path& path, const Resources& resources, Stores& stores,
+                                  Communicator& processes) {
+  Counters counters;
+  Integrity found;
+  try {
+    found = check_integrity({.checkpoint = {path, {}}, .resources = resources}, stores, processes, counters);
+  } catch (const Error& error) {  // a layout was given because the manifest's does not serve
+    if ((error.kind() != Kind::input && error.kind() != Kind::layout) || !processes.failed_together()) throw;
+    processes.set_failed_together(false);
+    return Changes{};
+  }
+  Changes changed;
+  bool are_files = found.bytes == 0;  // they are lost, or cut: nothing was read
+  for (const Damage& damage : found.damages) {
+    changed.insert(damage.parameters.begin(), damage.parameters.end());
+    are_files = are_files || damage.what == Damage::What::swapped || damage.what == Damage::What::unreadable;
+  }
+  if (changed.empty() && (!are_files || found.damages.empty())) return std::nullopt;
+  return changed;
+}
+
 }  // namespace
 
 void average(Checkpoint& first, Placement placement, const std::vector<std::optional<DType>>& taken,
@@ -282,18 +307,14 @@ void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned thre
 void warn_of_changed_sources(const AveragedFiles& files, const Resources& resources, Stores& stores,
                              Communicator& processes) {
   for (const Checkpoint* const source : files.sources()) {
-    if (processes.maximum(manifest_fingerprints(*source).empty() ? 0 : 1) == 0) continue;
-    Counters counters;
-    const Integrity found =
-        check_integrity({.checkpoint = {source->path(), {}}, .resources = resources}, stores, processes, counters);
-    std::set<std::string> changed;
-    bool is_swapped = found.bytes == 0;  // files are lost, or cut: nothing was read
-    for (const Damage& damage : found.damages) {
-      changed.insert(damage.parameters.begin(), damage.parameters.end());
-      is_swapped = is_swapped || damage.what == Damage::What::swapped || damage.what == Damage::What::unreadable;
-    }
-    if (processes.rank() == 0 && (!changed.empty() || (is_swapped && !found.damages.empty())))
-      log::warn("{}", changed_warning(source->path().string(), {changed.begin(), changed.end()}));
+    const auto found = find_manifest(source->path(), source->is_single_file(), stores.reading(), processes);
+    bool says_something = false;
+    agree(processes,
+          [&] { says_something = found && (!is_sealed(found->text) || !manifest_fingerprints(*source).empty()); });
+    if (processes.maximum(says_something ? 1 : 0) == 0) continue;
+    const std::optional<Changes> changes = changes_of(source->path(), resources, stores, processes);
+    if (changes && processes.rank() == 0)
+      log::warn("{}", changed_warning(source->path().string(), {changes->begin(), changes->end()}));
   }
 }
 
