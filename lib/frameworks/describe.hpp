@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "frameworks/directory_description.hpp"
 #include "store/store.hpp"
@@ -36,8 +37,8 @@ class SelfDescribed {
   DirectoryDescription complete(const Layout& given, SourceStore& store) const;
 
  private:
-  SelfDescribed(const std::filesystem::path& directory, const Framework& framework)
-      : directory_(directory), framework_(&framework) {}
+  SelfDescribed(std::filesystem::path directory, const Framework& framework)
+      : directory_(std::move(directory)), framework_(&framework) {}
 
   std::filesystem::path directory_;
   const Framework* framework_;
