@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "cli/synonyms.hpp"
 
@@ -23,13 +24,29 @@ std::string guess(const std::string& word, const std::vector<OptionText>& option
     for (const std::string& name : option.names)
       if (name.starts_with("--")) names.push_back(name);
   const std::string bare = word.substr(0, word.find('='));
+  std::string meant;
   for (const std::string_view option : options_like(bare))
-    if (std::ranges::find(names, option) != names.end()) return "did you mean " + std::string(option) + "? ";
+    if (std::ranges::find(names, option) != names.end()) meant += (meant.empty() ? "" : " or ") + std::string(option);
+  if (!meant.empty()) return "did you mean " + meant + "? ";
   const auto near = nearest(bare, names, 1);
   if (near.empty()) return "";
   const bool has_letters_swapped = std::ranges::is_permutation(near[0], bare);  // --fromat
   if (!has_letters_swapped && near[0].compare(0, alike, word, 0, alike) != 0) return "";
   return "did you mean " + near[0] + "? ";
+}
+
+/// Where a word belongs that stands among the arguments without an option; empty if that cannot be told.
+std::string place_of(const std::string& word, const std::vector<OptionText>& options) {
+  const auto has = [&](const std::string& name) {
+    return std::ranges::any_of(options, [&](const OptionText& option) { return option.has_name(name); });
+  };
+  std::error_code error;
+  const std::size_t equals = word.find('=');
+  if (equals != 0 && equals + 1 < word.size() && word.find_first_not_of("0123456789", equals + 1) == std::string::npos)
+    return "axes are joined by commas: dp=2,tp=4; ";
+  if (word.ends_with(".json") && has("--layout")) return "a layout stands behind --layout; ";
+  if (std::filesystem::exists(word, error)) return has("--average") ? "several are averaged with --average; " : "";
+  return has("--output") ? "the output stands behind -o: -o " + shell_word(word) + "; " : "";
 }
 
 }  // namespace
@@ -129,7 +146,8 @@ std::optional<std::string> CommandLine::parse(const std::vector<std::string>& wo
   if (word.size() > 1 && word[0] == '-')
     throw Error(Kind::usage, word, {"unknown option", "", guess(word, options) + elsewhere(word) + see_help()});
   refuse_paths(extra);
-  throw Error(Kind::usage, "'" + word + "'", {"one argument too many", "one " + join(positionals_), see_help()});
+  throw Error(Kind::usage, "'" + word + "'",
+              {"one argument too many", "one " + join(positionals_), place_of(word, options) + see_help()});
 }
 
 std::string CommandLine::elsewhere(const std::string& word) const {

@@ -170,8 +170,7 @@ bool is_of_directories(const std::string& format) {
 
 /// A format by its name, or by an ending that is one format's alone: "pt", ".h5".
 std::string parse_format(const std::string& text) {
-  std::string word = text;
-  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string word = lower_case(text);
   std::vector<std::string> names;
   for (const Format& format : formats()) {
     if (!format.is_written) continue;

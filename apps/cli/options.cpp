@@ -95,8 +95,8 @@ void declare_parameters(CommandLine& line, Verb verb, Options& to) {
     line.flag("--master-weights", to.master_weights,
               "the whole model that DeepSpeed's ZeRO keeps in fp32: under its own names, each weight as the optimizer "
               "keeps it (fp32) "
-              "where it does, tied weights too, frozen weights and buffers as they are; nothing else. The tensors of "
-              "zero_to_fp32");
+              "where it does, tied weights too, frozen weights and buffers as they are; nothing else. With --cast f32 "
+              "the tensors of zero_to_fp32");
   if (verb != Verb::verify) {
     line.repeated(
         "--cast", to.cast, "DTYPE[:GLOB]",

@@ -1,8 +1,9 @@
 #include "cli/synonyms.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
+
+#include "base/text.hpp"
 
 namespace ckpt::cli {
 
@@ -13,7 +14,7 @@ struct Synonym {
   std::string_view option;
 };
 
-/// Sorted by what they mean. A word may stand here twice: the first option that a program has counts.
+/// Sorted by what they mean. A word may stand here several times: a program names those of its options in this order.
 constexpr Synonym synonyms[] = {
     {"--exclude", "--drop"},
     {"--ignore", "--drop"},
@@ -49,6 +50,9 @@ constexpr Synonym synonyms[] = {
     {"--bf16", "--cast"},
     {"--fp16", "--cast"},
     {"--fp32", "--cast"},
+    {"--fp32", "--master-weights"},
+    {"--zero-to-fp32", "--master-weights"},
+    {"--master", "--master-weights"},
     {"--half", "--cast"},
     {"--map", "--rename"},
     {"--remap", "--rename"},
@@ -114,6 +118,8 @@ constexpr Synonym synonyms[] = {
     {"--ntasks", "--cards"},
     {"--ranks", "--cards"},
     {"--num-ranks", "--cards"},
+    {"--card", "--cards"},
+    {"--num-cards", "--cards"},
     {"--gpus", "--cards"},
     {"--num-gpus", "--cards"},
     {"--devices", "--cards"},
@@ -138,8 +144,11 @@ constexpr Synonym synonyms[] = {
     {"--to-mesh", "--mesh"},
     {"--strategy", "--layout"},
     {"--src-strategy", "--layout"},
+    {"--src-strategy-file", "--layout"},
     {"--dst-strategy", "--to"},
     {"--dst-strategy", "--layout"},
+    {"--dst-strategy-file", "--to"},
+    {"--dst-strategy-file", "--layout"},
     {"--config", "--layout"},
     {"--plan-file", "--layout"},
     {"--reference", "--expect"},
@@ -191,12 +200,6 @@ constexpr DtypeWord dtype_words[] = {
     {"half", "f16"},    {"fp16", "f16"},     {"f16", "f16"},  {"bfloat16", "bf16"}, {"bf16", "bf16"},
     {"bfloat", "bf16"}, {"brain16", "bf16"},
 };
-
-std::string lower_case(std::string_view word) {
-  std::string lower(word);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 }  // namespace
 

@@ -133,8 +133,10 @@ std::string summary(const std::string& output, const Report& report) {
   std::string text = fmt::format("wrote {}: {}, {} in {:.1f} s", output, counted(report.target_files, "file"),
                                  format_bytes(report.bytes_written), seconds);
   if (report.bytes_resumed > 0) text += ", beside " + format_bytes(report.bytes_resumed) + " of an earlier run";
-  constexpr double telling_seconds = 1;  // a shorter time is mostly start and end
-  if (seconds >= telling_seconds) text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
+  constexpr double telling_seconds = 1;  // a shorter time, or one for fewer bytes, is mostly start and end
+  constexpr std::uint64_t telling_bytes = 64 << 20;
+  if (seconds >= telling_seconds && report.bytes_written >= telling_bytes)
+    text += fmt::format(" ({:.2f} GB/s)", double(report.bytes_written) / seconds / 1e9);
   if (!report.format.empty()) text += ", in the format " + report.format;
   return text;
 }

@@ -184,11 +184,18 @@ bool natural_less(std::string_view a, std::string_view b) {
   return a < b;  // equal except for leading zeros
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names, std::size_t most) {
   std::set<std::pair<std::size_t, std::string_view>> ranked;  // the best so far
   std::size_t worst = std::string_view::npos - 1;
+  const std::string wanted = lower_case(name);
   for (const auto& candidate : names) {
-    const std::size_t distance = edit_distance(name, candidate, worst);
+    const std::size_t distance = edit_distance(wanted, lower_case(candidate), worst);
     if (distance > worst) continue;
     ranked.emplace(distance, candidate);
     if (ranked.size() > most) ranked.erase(std::prev(ranked.end()));

@@ -32,6 +32,9 @@ std::string join(const std::vector<std::string>& words, std::size_t most = 8);
 /// Joins word(0) … word(count - 1) likewise, and makes only the words that appear in the text.
 std::string join(std::size_t count, const std::function<std::string(std::size_t)>& word, std::size_t most = 8);
 
+/// The letters of ASCII in lower case, all else as it is.
+std::string lower_case(std::string_view text);
+
 /// Compares in natural order: layers.2 before layers.10.
 bool natural_less(std::string_view a, std::string_view b);
 
@@ -39,7 +42,8 @@ bool natural_less(std::string_view a, std::string_view b);
 /// number.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most);
 
-/// Returns the `most` names in `names` closest to `name` by edit distance, nearest first.
+/// Returns the `most` names in `names` closest to `name` by edit distance whatever their case,
+/// nearest first.
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names, std::size_t most = 3);
 
 }  // namespace ckpt

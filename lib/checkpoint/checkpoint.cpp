@@ -1,6 +1,7 @@
 #include "checkpoint/checkpoint.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -325,7 +326,17 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   std::vector<std::string> others;
   for (const PassedOver& other : files_passed_over(path_, named, endings, store))
     others.push_back(other.what.empty() ? other.name : other.name + " (" + other.what + ")");
-  if (!others.empty()) log::warn("{} does not name these files, which are left out: {}", layout_.origin, join(others));
+  if (others.empty()) return;
+  const auto without_digits = [](std::string name) {
+    std::erase_if(name, [](unsigned char c) { return std::isdigit(c) != 0; });
+    return name;
+  };
+  const bool go_on_counting =
+      !describes_itself_ && table_.count() != 0 && std::ranges::any_of(others, [&](const std::string& other) {
+        return without_digits(other) == without_digits(file_name(0));
+      });
+  log::warn("{} does not name these files, which are left out: {}{}", layout_.origin, join(others),
+            go_on_counting ? "; are they further cards', and the \"shape\" of its mesh too small?" : "");
 }
 
 void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes) {

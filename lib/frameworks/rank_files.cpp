@@ -154,8 +154,10 @@ class RankFiles {
         throw Error(Kind::input, family.before + "*" + family.behind,
                     {"two kinds of files are called \"" + family.label + "\"", "one of them", "give a layout"});
     if (families_.size() > 1)
-      log::info("{} holds files of several kinds, whose names begin with {}", origin_,
-                join({labels.begin(), labels.end()}));
+      log::info(
+          "{}: there are several kinds of files, and each tensor's name begins with its own: {}; one kind: --only "
+          "'{}/*'",
+          origin_, join({labels.begin(), labels.end()}), *labels.begin());
   }
 
   bool are_of_one_rank() const {

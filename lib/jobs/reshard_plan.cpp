@@ -255,6 +255,20 @@ void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
         "; --master-weights takes master weights where there are any, and all else as it is");
 }
 
+/// Warns if rounded weights are widened although the checkpoint has their master weights, too.
+void warn_of_rounded_weights(const ReshardJob& job, ReshardSides& sides) {
+  if (job.names.takes_masters) return;
+  std::vector<std::string> widened;
+  for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
+    const Tensor& source = sides.source.placement.tensors()[sides.selection.source_of[i]];
+    if (sides.selection.tensors[i].dtype.size > source.dtype.size && sides.checkpoint.masters().contains(source.name))
+      widened.push_back(sides.selection.tensors[i].name);
+  }
+  if (!widened.empty())
+    sides.source.warnings.push_back("what training had rounded is cast to a wider dtype: " + join(widened) +
+                                    "; --master-weights takes the numbers that it was rounded from");
+}
+
 /// Throws input for an output without tensors, which is a mistake. Only warns if the source lacks tensors, too, and the
 /// output keeps its objects whole, which may contain some.
 void check_any_tensor(ReshardSides& sides) {
@@ -593,6 +607,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
   agree(processes, [&] {
     check_complete(sides);
     warn_of_half_models(job, sides);
+    warn_of_rounded_weights(job, sides);
   });
   const bool is_merged = job.target.file_bytes || (job.target.layout && job.target.layout->mesh.size() == 1);
   std::optional<Layout> rules;

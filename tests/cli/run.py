@@ -27,11 +27,13 @@ import remedies
 TIMEOUT_S = 60
 HERE = pathlib.Path(__file__).resolve().parent
 # More ranks than cores; as root (containers) Open MPI 4 has to be told twice. Each is ignored by the version that does not
-# know it. No TCP on one node: Open MPI 5 would complain of network interfaces that cannot reach one another.
+# know it. No TCP on one node: Open MPI 5 would complain of network interfaces that cannot reach one another. When a rank has
+# failed, mpirun waits a second between its two signals to the others, whether they are there or not: here they get both at once.
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_btl": "^tcp,ofi",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_hwloc_default_binding_policy": "none"}
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_hwloc_default_binding_policy": "none",
+    "OMPI_MCA_odls_base_sigkill_timeout": "0", "PRTE_MCA_odls_base_sigkill_timeout": "0"}
 
 
 def environment(programs, runner):

@@ -90,7 +90,9 @@ std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t
     Bucket bucket = common;
     bucket.name = names[i];
     bucket.members = parse_members(members, mesh, common.axis, names, i);
-    if (bucket.members.size() > members_left) members.fail("more than 8388608 members in all buckets", "fewer");
+    // All names have as many members: the first tells for all, before the others' are made.
+    if (bucket.members.size() > members_left / (names.size() - i))
+      members.fail("more than 8388608 members in all buckets", "fewer");
     members_left -= bucket.members.size();
     check_total(members, bucket, mesh);
     buckets.push_back(std::move(bucket));
