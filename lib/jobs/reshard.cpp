@@ -439,10 +439,10 @@ void confirm(Run& run, const ReshardSides& sides) {
   agree(run.processes, [&] {
     if (!why.empty()) run.output.place()->refuse_standing(why);
   });
-  if (run.job.target.is_like_expected) {
-    Plan plan(run, sides);
-    check_places_of_elements(run, sides, plan);
-  }
+  Plan plan(run, sides);  // the earlier run may have looked at less: --replicas trust, --unlike, without --strict
+  check_copies(run, sides, plan);
+  check_places_of_elements(run, sides, plan);
+  run.output.check_warnings();
   run.report.is_standing = true;
   run.counters.phase = Phase::done;
   run.time("compare");

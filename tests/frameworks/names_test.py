@@ -1,7 +1,8 @@
-"""Maps of names against forward passes written from the public definitions: Meta's Llama, with pairs turned as complex numbers, and MaxText's, with its
-kernels of several dimensions, give the logits of transformers' model; and transformers' names in memory are those that its own save_pretrained turns
-into files.
+"""Maps of names against forward passes written from the public definitions: Meta's Llama, with pairs turned as complex numbers, MaxText's, with its
+kernels of several dimensions, and GPT-NeoX and BLOOM under Megatron's names, with a head's query, key and value side by side, give the logits of
+transformers' model; and transformers' names in memory are those that its own save_pretrained turns into files.
 """
+import math
 import sys
 
 import jobs
@@ -92,6 +93,60 @@ def logits_of_maxtext(w, rope, scale):
     return norm(x, w["params-decoder-decoder_norm-scale"]) @ w["params-decoder-logits_dense-kernel"]
 
 
+def layer_norm(x, w, name):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * w[name + "weight"] + w[name + "bias"]
+
+
+def linear(x, w, name):
+    return x @ w[name + "weight"].T + w[name + "bias"]
+
+
+def gelu(x):
+    return x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2
+
+
+def gelu_by_tanh(x):
+    return x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))) / 2
+
+
+def of_heads(x, w, layer, heads, turn, bias):
+    """Megatron's attention without groups: each head's query, key and value lie side by side in linear_qkv."""
+    p = f"decoder.layers.{layer}.self_attention."
+    query, key, value = np.moveaxis(linear(layer_norm(x, w, p + "linear_qkv.layer_norm_"), w, p + "linear_qkv.").reshape(LENGTH, heads, 3, -1), 2, 0)
+    scores = np.einsum("qhd,khd->hqk", turn(query), turn(key)) * value.shape[-1] ** -0.5 + bias + np.triu(np.full((LENGTH, LENGTH), -np.inf), 1)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return linear(np.einsum("hqk,khd->qhd", weights / weights.sum(-1, keepdims=True), value).reshape(LENGTH, -1), w, p + "linear_proj.")
+
+
+def of_mlp(x, w, layer, activation):
+    p = f"decoder.layers.{layer}.mlp.linear_"
+    return linear(activation(linear(layer_norm(x, w, p + "fc1.layer_norm_"), w, p + "fc1.")), w, p + "fc2.")
+
+
+def logits_of_neox(w):
+    """Attention and MLP side by side; half of each head is turned, its first half against its second."""
+    def turn(x):
+        turned, rest = np.split(x, 2, -1)
+        first, second = np.split(turned, 2, -1)
+        angle = np.outer(np.arange(LENGTH), BASE ** (-np.arange(0, turned.shape[-1], 2) / turned.shape[-1]))[:, None, :]
+        return np.concatenate([first * np.cos(angle) - second * np.sin(angle), second * np.cos(angle) + first * np.sin(angle), rest], -1)
+    x = w["embedding.word_embeddings.weight"][TOKENS]
+    for layer in range(LAYERS):
+        x = x + of_heads(x, w, layer, 3, turn, 0) + of_mlp(x, w, layer, gelu)
+    return layer_norm(x, w, "decoder.final_layernorm.") @ w["output_layer.weight"].T
+
+
+def logits_of_bloom(w):
+    """Scores fall with the distance, by a slope for each head; the embedding is normalised, and is the output's, too."""
+    slopes = 2.0 ** (-8 / 4 * np.arange(1, 5))[:, None, None] * np.arange(LENGTH)
+    x = layer_norm(w["embedding.word_embeddings.weight"][TOKENS], w, "embedding.word_embeddings.norm.")
+    for layer in range(LAYERS):
+        x = x + of_heads(x, w, layer, 4, lambda each: each, slopes)
+        x = x + of_mlp(x, w, layer, gelu_by_tanh)
+    return layer_norm(x, w, "decoder.final_layernorm.") @ w["embedding.word_embeddings.weight"].T
+
+
 def by_program(map_name, side, source, expected, place):
     """ckpt-merge makes the same as the naive model of tensors in one file beside the model's config.json."""
     here = jobs.scratch()
@@ -103,9 +158,9 @@ def by_program(map_name, side, source, expected, place):
     jobs.same_bytes(naive.read_safetensors(out), expected, f"ckpt-merge --names {map_name}#{side}")
 
 
-def same_logits(map_name, logits):
+def same_logits(map_name, logits, family="llama", config=None):
     place = jobs.scratch()
-    hf = save_small("llama", place, LLAMA)
+    hf = save_small(family, place, config or LLAMA)
     files, config, ready = naive.read_safetensors(place / "model.safetensors"), naive.read_json(place / "config.json"), naive.ready_map(map_name)
     made = naive.convert(ready, config, "hf", files, arithmetic=True)
     found = logits({name: value.astype(np.float64) for name, value in made.items()})
@@ -131,6 +186,14 @@ def maxtext():
     same_logits("maxtext_halves", lambda w: logits_of_maxtext(w, in_halves, 1.0))
 
 
+def side_by_side():
+    """GPT-NeoX and BLOOM under Megatron's names"""
+    same_logits("gpt_neox", logits_of_neox, "gpt_neox",
+                {"num_hidden_layers": LAYERS, "hidden_size": 24, "num_attention_heads": 3, "intermediate_size": INNER, "vocab_size": VOCABULARY,
+                 "rope_parameters": {"rope_type": "default", "rope_theta": BASE, "partial_rotary_factor": 0.5}, "tie_word_embeddings": False})
+    same_logits("bloom", logits_of_bloom, "bloom", {"n_layer": LAYERS, "hidden_size": 12, "n_head": 4, "vocab_size": VOCABULARY})
+
+
 def in_memory():
     """transformers' names in memory, and those of its files"""
     mla = {"num_key_value_heads": 6, "n_routed_experts": 4, "n_shared_experts": 1, "first_k_dense_replace": 1, "q_lora_rank": 5, "kv_lora_rank": 7,
@@ -151,4 +214,4 @@ def in_memory():
 
 
 if __name__ == "__main__":
-    jobs.main({"meta": meta, "maxtext": maxtext, "in_memory": in_memory})
+    jobs.main({"meta": meta, "maxtext": maxtext, "side_by_side": side_by_side, "in_memory": in_memory})
