@@ -21,6 +21,23 @@ namespace {
 constexpr std::uint64_t least_averaged = 16ULL << 10;
 constexpr std::uint64_t most_averaged = 256ULL << 10;
 
+/// The index of a buffer's element in a region that lies in it, if it is one of the region's.
+std::optional<Shape> index_at(const Region& region, std::uint64_t element) {
+  if (element < region.offset) return std::nullopt;
+  std::uint64_t left = element - region.offset;
+  Shape index = region.box.lo;
+  std::vector<std::size_t> order(region.box.rank());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return region.strides[a] > region.strides[b]; });
+  for (const std::size_t d : order) {
+    if (region.strides[d] == 0) continue;
+    const std::uint64_t steps = std::min(left / region.strides[d], region.box[d].size() - 1);
+    index[d] += steps;
+    left -= steps * region.strides[d];
+  }
+  return left == 0 ? std::optional(index) : std::nullopt;
+}
+
 }  // namespace
 
 /// Another checkpoint than the first, ready to be read in the first one's order.
@@ -52,18 +69,20 @@ class AveragedFiles::Other {
   SourceReader reader_;
 };
 
+/// What a dataset shows.
+struct AveragedFiles::Array {
+  ArrayId array = 0;
+  Averaging::Kind kind = Averaging::Kind::own;
+  DType stored;
+  DType shown;
+  std::vector<DType> of_others;
+  std::optional<WeightedSum> sum;
+  std::string name;                                            // of its first tensor
+  mutable std::atomic_flag has_overflowed = ATOMIC_FLAG_INIT;  // sums of finite numbers became infinite
+};
+
 /// What each dataset of a file shows. Files that declare the same share one.
 struct AveragedFiles::View {
-  struct Array {
-    ArrayId array = 0;
-    Averaging::Kind kind = Averaging::Kind::own;
-    DType stored;
-    DType shown;
-    std::vector<DType> of_others;
-    std::optional<WeightedSum> sum;
-    std::string name;                                            // of its first tensor
-    mutable std::atomic_flag has_overflowed = ATOMIC_FLAG_INIT;  // sums of finite numbers became infinite
-  };
   std::vector<std::unique_ptr<const Array>> arrays;  // by dataset; null: it is as it is stored
 };
 
@@ -73,11 +92,11 @@ class AveragedFiles::File final : public PartOfFile {
       : PartOfFile(std::move(whole), every(view->arrays.size())), all_(all), card_(card), view_(std::move(view)) {}
 
   void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
-    const View::Array* const array = view_->arrays.at(dataset).get();
+    const Array* const array = view_->arrays.at(dataset).get();
     if (array == nullptr) return PartOfFile::read(dataset, offset, out);
     const std::uint64_t size = array->shown.size;
     const Interval all{offset / size, (offset + out.size()) / size};
-    const std::uint64_t piece = piece_elements(*array);
+    const std::uint64_t piece = all_.piece_elements(*array);
     for (std::uint64_t lo = all.lo; lo < all.hi; lo += piece) {
       const Interval here{lo, std::min(all.hi, lo + piece)};
       read_piece(dataset, *array, here, out.subspan((lo - all.lo) * size, here.size() * size));
@@ -103,68 +122,19 @@ class AveragedFiles::File final : public PartOfFile {
     return numbers;
   }
 
-  /// Elements that are read at a time: from all checkpoints they take a thread's share of the memory.
-  std::uint64_t piece_elements(const View::Array& array) const {
-    std::uint64_t widest = array.stored.size;
-    for (const DType& dtype : array.of_others) widest = std::max(widest, dtype.size);
-    const std::uint64_t buffers = all_.others_.size() + 2;
-    const std::uint64_t share = all_.how_.memory_bytes / 2 / all_.how_.threads / buffers;
-    return std::clamp(share, least_averaged, most_averaged) / widest;
-  }
-
-  void read_piece(std::size_t dataset, const View::Array& array, Interval here, std::span<std::byte> out) {
+  void read_piece(std::size_t dataset, const Array& array, Interval here, std::span<std::byte> out) {
     std::vector<std::pair<ParameterId, Region>> regions;
-    std::uint64_t held = 0;
     all_.how_.placement.for_each_region(array.array, card_, here, [&](ParameterId parameter, const Region& region) {
       regions.emplace_back(parameter, region);
-      held += numel(region.box.shape());
     });
     if (regions.empty()) {  // padding
       std::ranges::fill(out, std::byte{0});
       return;
     }
-    thread_local std::vector<std::byte> memory;
-    std::uint64_t bytes = here.size() * array.stored.size;
-    for (const DType& dtype : array.of_others) bytes += here.size() * dtype.size;
-    const std::uint64_t scratch_bytes = std::max(least_averaged, bytes / (array.of_others.size() + 1));
-    if (memory.size() < bytes + scratch_bytes) memory.resize(bytes + scratch_bytes);
-    const std::uint64_t own_bytes = here.size() * array.stored.size;
-    const auto scratch = std::span(memory).subspan(bytes, scratch_bytes);
-    std::byte* at = memory.data();
-    PartOfFile::read(dataset, here.lo * array.stored.size, {at, own_bytes});
-    std::vector<const std::byte*> sources{at};
-    at += own_bytes;
-    for (std::size_t i = 0; i < array.of_others.size(); ++i) {
-      const std::uint64_t bytes_of_other = here.size() * array.of_others[i].size;
-      if (held < here.size() && array.kind == Averaging::Kind::equal) std::memcpy(at, memory.data(), own_bytes);
-      if (held < here.size() && array.kind == Averaging::Kind::sum) std::memset(at, 0, bytes_of_other);
-      sources.push_back(at);
-      for (const auto& [parameter, region] : regions) all_.others_[i]->read(parameter, region, here.lo, at, scratch);
-      at += bytes_of_other;
-    }
-    if (array.kind == Averaging::Kind::equal) return take_equal(array, here.lo, sources, out);
-    const std::uint64_t overflows = array.sum->run(sources, out.data(), here.size());
-    if (overflows != 0) array.has_overflowed.test_and_set();
-  }
-
-  void take_equal(const View::Array& array, std::uint64_t begin, const std::vector<const std::byte*>& sources,
-                  std::span<std::byte> out) const {
-    for (std::size_t i = 1; i < sources.size(); ++i) {
-      const auto [differs, other] = std::mismatch(sources[0], sources[0] + out.size(), sources[i]);
-      if (differs == sources[0] + out.size()) continue;
-      const std::uint64_t element = begin + static_cast<std::uint64_t>(differs - sources[0]) / array.stored.size;
-      all_.how_.placement.for_each_region(
-          array.array, card_, {element, element + 1}, [&](ParameterId parameter, const Region& region) {
-            const std::string name = all_.how_.placement.tensors()[parameter].name;
-            throw Error(Kind::input, "parameter '" + name + "'",
-                        {"its element " + to_string(region.box.lo) + " (" + array.stored.name.str() +
-                             ") is another one in " + all_.how_.others[i - 1].name + " than in " + all_.how_.name,
-                         "the same in all: only floating-point numbers are averaged",
-                         "leave it out with --drop " + shell_word(name)})
-                .of_parameter(name);
-          });
-    }
-    std::memcpy(out.data(), sources[0], out.size());
+    const auto read_own = [&](std::byte* own, std::span<std::byte>) {
+      PartOfFile::read(dataset, here.lo * array.stored.size, {own, here.size() * array.stored.size});
+    };
+    all_.make(array, {regions, here.lo, here.size()}, read_own, false, out.data());
   }
 
   const AveragedFiles& all_;
@@ -236,10 +206,10 @@ class AveragedFiles::Builder {
     return {std::make_shared<const Schema>(std::move(shown)), view};
   }
 
-  std::unique_ptr<View::Array> reckoned(ArrayId number, const DType& stored) const {
+  std::unique_ptr<Array> reckoned(ArrayId number, const DType& stored) const {
     const Averaging& how = made_.how_;
     const ParameterId first = members_[number].front();
-    auto array = std::make_unique<View::Array>();
+    auto array = std::make_unique<Array>();
     array->array = number;
     array->kind = how.kinds[first];
     array->name = placement_.tensors()[first].name;
@@ -278,14 +248,134 @@ class AveragedFiles::Builder {
 };
 
 AveragedFiles::AveragedFiles(Checkpoint first, Averaging how, SourceStore& store)
-    : first_(std::move(first)), how_(std::move(how)), catalogs_(first_.files()) {
+    : first_(std::move(first)),
+      how_(std::move(how)),
+      catalogs_(first_.files()),
+      sums_(how_.others.size() + 1, std::vector<PartialSum>(how_.kinds.size())) {
+  const std::uint64_t window_bytes = how_.memory_bytes / 2 / (how_.others.size() + 1);
   for (const AveragedSource& each : how_.others)
-    others_.push_back(std::make_unique<Other>(each, how_.placement, how_.memory_bytes / 2 / how_.others.size(),
-                                              how_.most_open, store));
+    others_.push_back(std::make_unique<Other>(each, how_.placement, window_bytes, how_.most_open, store));
+  own_reader_ = std::make_unique<SourceReader>(first_, how_.placement, store, window_bytes, how_.most_open);
   Builder(*this).build();
 }
 
 AveragedFiles::~AveragedFiles() = default;
+
+/// Elements that are read at a time: from all checkpoints they take a thread's share of the memory.
+std::uint64_t AveragedFiles::piece_elements(const Array& array) const {
+  std::uint64_t widest = std::max(array.stored.size, array.shown.size);
+  for (const DType& dtype : array.of_others) widest = std::max(widest, dtype.size);
+  const std::uint64_t buffers = others_.size() + 3;
+  const std::uint64_t share = how_.memory_bytes / 2 / how_.threads / buffers;
+  return std::clamp(share, least_averaged, most_averaged) / widest;
+}
+
+void AveragedFiles::make(const Array& array, const Piece& piece, const ReadOwn& read_own, bool counts,
+                         std::byte* out) const {
+  thread_local std::vector<std::byte> memory;
+  const std::uint64_t own_bytes = piece.count * array.stored.size;
+  std::uint64_t bytes = own_bytes;
+  for (const DType& dtype : array.of_others) bytes += piece.count * dtype.size;
+  const std::uint64_t scratch_bytes = std::max(least_averaged, bytes / (others_.size() + 1));
+  if (memory.size() < bytes + scratch_bytes) memory.resize(bytes + scratch_bytes);
+  const auto scratch = std::span(memory).subspan(bytes, scratch_bytes);
+  std::byte* at = memory.data();
+  read_own(at, scratch);
+  if (counts && !how_.told.empty()) add_sums(piece, 0, array.stored, at);
+  std::uint64_t held = 0;
+  for (const auto& [parameter, region] : piece.regions) held += numel(region.box.shape());
+  std::vector<const std::byte*> sources{at};
+  at += own_bytes;
+  for (std::size_t i = 0; i < others_.size(); ++i) {
+    const DType& dtype = array.of_others[i];
+    if (held < piece.count && array.kind == Averaging::Kind::equal) std::memcpy(at, memory.data(), own_bytes);
+    if (held < piece.count && array.kind == Averaging::Kind::sum) std::memset(at, 0, piece.count * dtype.size);
+    sources.push_back(at);
+    for (const auto& [parameter, region] : piece.regions) others_[i]->read(parameter, region, piece.begin, at, scratch);
+    if (counts && !how_.others[i].told.empty() && how_.others[i].links.empty()) add_sums(piece, i + 1, dtype, at);
+    at += piece.count * dtype.size;
+  }
+  if (array.kind == Averaging::Kind::equal) return take_equal(array, piece, sources, out);
+  if (array.sum->run(sources, out, piece.count) != 0) array.has_overflowed.test_and_set();
+}
+
+void AveragedFiles::add_sums(const Piece& piece, std::size_t source, const DType& dtype, const std::byte* data) const {
+  for (const auto& [parameter, region] : piece.regions) {
+    const PartialSum sum = sum_of(region, dtype.size, data + (region.offset - piece.begin) * dtype.size,
+                                  row_major_strides(how_.placement.tensors()[parameter].shape));
+    const std::lock_guard lock(mutex_);
+    sums_[source][parameter] += sum;
+  }
+}
+
+void AveragedFiles::take_equal(const Array& array, const Piece& piece, std::span<const std::byte* const> sources,
+                               std::byte* out) const {
+  const std::uint64_t bytes = piece.count * array.stored.size;
+  for (std::size_t i = 1; i < sources.size(); ++i) {
+    const auto differs = std::mismatch(sources[0], sources[0] + bytes, sources[i]).first;
+    if (differs == sources[0] + bytes) continue;
+    const std::uint64_t element = piece.begin + static_cast<std::uint64_t>(differs - sources[0]) / array.stored.size;
+    for (const auto& [parameter, region] : piece.regions) {
+      const auto index = index_at(region, element);
+      if (!index) continue;
+      const std::string name = how_.placement.tensors()[parameter].name;
+      throw Error(
+          Kind::input, "parameter '" + name + "'",
+          {"its element " + to_string(*index) + " (" + array.stored.name.str() + ") is another one in " +
+               how_.others[i - 1].name + " than in " + how_.name,
+           "the same in all: only floating-point numbers are averaged", "leave it out with --drop " + shell_word(name)})
+          .of_parameter(name);
+    }
+  }
+  std::memcpy(out, sources[0], bytes);
+}
+
+std::optional<GatherResult> AveragedFiles::read(FileNumber file, std::size_t dataset, const Transfer& transfer,
+                                                std::byte* target, const Summing* summing) const {
+  const Array* const array = views_[file]->arrays.at(dataset).get();
+  if (array == nullptr || transfer.place.is_linked) return std::nullopt;
+  const Shape shape = transfer.source.box.shape();
+  const std::uint64_t most = piece_elements(*array);
+  std::uint64_t rows = 1;  // of the last dimensions, as many as are whole
+  for (std::size_t d = shape.size(); d-- > 0 && shape[d] != 0 && shape[d] <= most / rows;) rows *= shape[d];
+  const std::uint64_t step = most / rows * rows;
+  GatherResult result;
+  const auto visit = [&](const Box& part) {
+    Box box = part;  // of the transfer's box, whose first index is 0 here
+    for (std::size_t d = 0; d < box.rank(); ++d) {
+      box.lo[d] += transfer.source.box.lo[d];
+      box.hi[d] += transfer.source.box.lo[d];
+    }
+    const std::pair<ParameterId, Region> compact{transfer.parameter, {box, 0, row_major_strides(box.shape())}};
+    Transfer own = transfer;
+    own.element = array->stored.size;
+    own.source = restricted(transfer.source, box);
+    own.target_strides = compact.second.strides;
+    const auto read_own = [&](std::byte* out, std::span<std::byte> free) { own_reader_->read(own, out, free); };
+    const std::uint64_t count = numel(box.shape());
+    const std::uint64_t size = array->shown.size;
+    const Region into = restricted({transfer.source.box, 0, transfer.target_strides}, box);
+    std::byte* const to = target + into.offset * size;
+    const StridedCopy copy = strided_copy(box.shape(), compact.second.strides, transfer.target_strides, size);
+    thread_local std::vector<std::byte> made;
+    if (copy.depth != 0 && made.size() < count * size) made.resize(count * size);
+    make(*array, {{&compact, 1}, 0, count}, read_own, transfer.counts, copy.depth == 0 ? to : made.data());
+    if (copy.depth != 0) run(copy, made.data(), to);
+    if (summing != nullptr)
+      result.sum += sum_of(into, size, to, summing->tensor_strides, summing->sets, summing->first);
+    result.bytes_read += count * bytes_of_element(transfer.parameter);
+  };
+  for (std::uint64_t lo = 0, all = numel(shape); lo < all; lo += step)
+    for_each_box(shape, {lo, std::min(all, lo + step)}, visit);
+  return result;
+}
+
+std::uint64_t AveragedFiles::bytes_of_element(ParameterId parameter) const {
+  std::uint64_t bytes = how_.placement.tensors()[parameter].dtype.size;
+  if (how_.kinds[parameter] != Averaging::Kind::own)
+    for (const auto& other : others_) bytes += other->dtype(parameter).size;
+  return bytes;
+}
 
 std::vector<std::string> AveragedFiles::overflowed() const {
   std::vector<std::string> names;
@@ -311,7 +401,7 @@ void AveragedFiles::check_equal(const std::vector<FileNumber>& files, SourceStor
     std::unique_ptr<SourceFile> file;
     const std::vector<StoredArray>& arrays = *catalogs_[number].schema->arrays;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
-      const View::Array* const array = views_[number]->arrays[i].get();
+      const Array* const array = views_[number]->arrays[i].get();
       if (array == nullptr || array->kind != Averaging::Kind::equal) continue;
       if (!file) file = open(number, store);
       const std::uint64_t bytes = numel(Shape(arrays[i].shape)) * arrays[i].dtype.size;

@@ -18,6 +18,22 @@ const std::byte* first_of(const Region& region, const Chunk& chunk, std::uint64_
 
 }  // namespace
 
+std::vector<PartialSum> added_up(const std::vector<PartialSum>& mine, Communicator& processes) {
+  // Each process adds up its share.
+  const auto size = static_cast<std::size_t>(processes.size());
+  std::vector<std::vector<PartialSum>> to_peer(size);
+  for (std::size_t i = 0; i < mine.size(); ++i) to_peer[i % size].push_back(mine[i]);
+  std::vector<PartialSum> share;
+  for (const auto& part : exchange_values(std::move(to_peer), processes)) {
+    share.resize(part.size());
+    for (std::size_t i = 0; i < share.size(); ++i) share[i] += part[i];
+  }
+  const auto shares = gather_all(share, processes);
+  std::vector<PartialSum> all;
+  for (std::size_t i = 0; i < mine.size(); ++i) all.push_back(shares[i % size][i / size]);
+  return all;
+}
+
 ContentSums::ContentSums(const Placement& placement, bool every_copy)
     : placement_(placement), where_(placement), every_copy_(every_copy), parameters_(placement.tensors().size()) {
   keys_.reserve(placement.tensors().size());
@@ -97,21 +113,12 @@ Fingerprint ContentSums::of_file(FileNumber file) const {
 }
 
 std::vector<Fingerprint> ContentSums::of_parameters(Communicator& processes) const {
-  // Each process adds up its share of the parameters.
-  const auto size = static_cast<std::size_t>(processes.size());
-  std::vector<std::vector<PartialSum>> to_peer(size);
-  for (std::size_t p = 0; p < parameters_.size(); ++p) to_peer[p % size].push_back(parameters_[p]);
-  std::vector<PartialSum> mine;
-  for (const auto& part : exchange_values(std::move(to_peer), processes)) {
-    mine.resize(part.size());
-    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] += part[i];
-  }
-  const auto all = gather_all(mine, processes);
+  const auto all = added_up(parameters_, processes);
   std::vector<Fingerprint> fingerprints;
   agree(processes, [&] {
     for (std::size_t p = 0; p < parameters_.size(); ++p) {
       const Tensor& tensor = placement_.tensors()[p];
-      const PartialSum& sum = all[p % size][p / size];
+      const PartialSum& sum = all[p];
       if (!tensor.verbatim && sum.bytes != tensor.bytes())
         throw Error(Kind::io, "parameter '" + tensor.name + "'",
                     {std::to_string(sum.bytes) + " bytes of it were written", std::to_string(tensor.bytes()),

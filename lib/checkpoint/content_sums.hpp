@@ -16,6 +16,9 @@
 
 namespace ckpt {
 
+/// Returns the sums of all processes' values. Collective.
+std::vector<PartialSum> added_up(const std::vector<PartialSum>& mine, Communicator& processes);
+
 /// The sums of one chunk.
 struct ChunkSums {
   Position card = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -205,9 +206,11 @@ class Decoder {
   }
 
   void finish(std::span<const float> values, std::span<std::byte> out) const {
-    bool is_infinite = false;  // a product that is too large for f32 already
-    for (const float value : values) is_infinite |= std::fabs(value) == std::numeric_limits<float>::infinity();
-    if (is_infinite && !tables_.has_infinity) stored_.has_overflowed.test_and_set();
+    constexpr std::uint32_t infinity = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
+    std::uint32_t infinite = 0;  // products that are too large for f32 already; as whole numbers, which SIMD compares
+    for (const float value : values)
+      infinite |= static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & 0x7fffffffU) == infinity);
+    if (infinite != 0 && !tables_.has_infinity) stored_.has_overflowed.test_and_set();
     cast_.run(std::as_bytes(values).data(), out.data(), values.size(),
               [&](std::uint64_t) { stored_.has_overflowed.test_and_set(); });
   }

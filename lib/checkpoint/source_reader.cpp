@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/interrupt.hpp"
+#include "checkpoint/averaged_files.hpp"
 
 namespace ckpt {
 
@@ -67,13 +68,17 @@ GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std
     throw Error(Kind::input, checkpoint_.place(transfer.card, placement_.arrays()[transfer.array].name),
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
   const FileNumber number = where_.file(transfer.card, transfer.array);
+  std::optional<Summing> summing;
+  if (sums)
+    summing = transfer.place.is_linked
+                  ? Summing{transfer.place.strides, *sums, transfer.place.first}
+                  : Summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
+  const Summing* const how = summing ? &*summing : nullptr;
+  if (const AveragedFiles* const averages = checkpoint_.averaged())
+    if (const auto made = averages->read(number, *index, transfer, target, how)) return *made;
   const auto file = files_.get(number);
   const GatherContext context{*windows_, {files_.blocks(), number}};
-  if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, context);
-  const Summing summing = transfer.place.is_linked
-                              ? Summing{transfer.place.strides, *sums, transfer.place.first}
-                              : Summing{row_major_strides(placement_.tensors()[transfer.parameter].shape), *sums};
-  return gather(*file, *index, transfer, &summing, target, scratch, context);
+  return gather(*file, *index, transfer, how, target, scratch, context);
 }
 
 std::uint64_t SourceReader::direct_blocks(std::uint64_t spare_bytes, const std::vector<FileNumber>& files) {

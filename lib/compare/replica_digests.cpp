@@ -83,12 +83,14 @@ ReplicaReader::Read ReplicaReader::read(ParameterId parameter, Position card, co
                                         std::optional<KeySets> sums) {
   thread_local Buffer room;
   const std::uint64_t element = placement_.tensors()[parameter].dtype.size;
-  const Transfer transfer{.card = card,
-                          .array = placement_.array_of(parameter),
-                          .parameter = parameter,
-                          .element = element,
-                          .source = region,
-                          .target_strides = row_major_strides(region.box.shape())};
+  const Transfer transfer{
+      .card = card,
+      .array = placement_.array_of(parameter),
+      .parameter = parameter,
+      .element = element,
+      .source = region,
+      .target_strides = row_major_strides(region.box.shape()),
+      .place = {.is_linked = !sums, .first = 0, .strides = {}}};  // a run of the array is no box of it
   const std::uint64_t bytes = transfer.bytes();
   if (room.size() < 2 * bytes) room = Buffer(std::max(2 * bytes, 2 * compared_block_bytes));
   const auto scratch = std::span(room.data() + bytes, static_cast<std::size_t>(room.size() - bytes));

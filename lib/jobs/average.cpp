@@ -12,6 +12,7 @@
 #include "base/printable.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "checkpoint/content_sums.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "diagnosis/check_source.hpp"
 #include "jobs/check.hpp"
@@ -73,6 +74,11 @@ std::string drop_options(const std::vector<std::string>& names) {
   return options;
 }
 
+/// The fingerprints in a checkpoint's manifest; none if they are of other tensors than the job reads.
+std::map<std::string, std::string> told_by(const Checkpoint& checkpoint) {
+  return checkpoint.dequantised() != nullptr ? std::map<std::string, std::string>() : manifest_fingerprints(checkpoint);
+}
+
 /// Finds the first checkpoint's tensors in another one.
 class Finder {
  public:
@@ -108,7 +114,10 @@ class Finder {
     refuse_codes(other.checkpoint, other.placement, processes);
     NameChoice all;
     if (may_map && !has_all(other.placement)) all.mapping = mapping_from(other.checkpoint, processes);
-    agree(processes, [&] { pair(other, select(all, other.placement)); });
+    agree(processes, [&] {
+      pair(other, select(all, other.placement));
+      other.told = told_by(other.checkpoint);
+    });
     return other;
   }
 
@@ -251,6 +260,27 @@ std::optional<Changes> changes_of(const std::filesystem::path& path, const Resou
   return changed;
 }
 
+/// As changes_of, from what this job has read of a source; outer nothing if that is not all that it takes of it.
+std::optional<std::optional<Changes>> changes_seen(const AveragedFiles& files, std::size_t source,
+                                                   const std::vector<PartialSum>& sums) {
+  const Averaging& how = files.how();
+  const AveragedSource* const other = source == 0 ? nullptr : &how.others[source - 1];
+  const auto& told = other == nullptr ? how.told : other->told;
+  if (told.empty()) return std::nullopt;
+  Changes changed;
+  for (ParameterId p = 0; p < how.kinds.size(); ++p) {
+    if (how.kinds[p] == Averaged::own) continue;
+    const Tensor& tensor =
+        other == nullptr ? how.placement.tensors()[p] : other->placement.tensors()[other->source_of[p]];
+    const auto was = told.find(tensor.name);
+    if (was == told.end()) continue;
+    if (sums[p].bytes != tensor.bytes()) return std::nullopt;
+    const auto is = fingerprint(sums[p], describe_tensor(tensor.name, tensor.dtype.name, tensor.shape));
+    if (to_string(is) != was->second) changed.insert(tensor.name);
+  }
+  return changed.empty() ? std::optional<Changes>() : changed;
+}
+
 }  // namespace
 
 void average(Checkpoint& first, Placement placement, const std::vector<std::optional<DType>>& taken,
@@ -268,6 +298,7 @@ void average(Checkpoint& first, Placement placement, const std::vector<std::opti
   how.threads = thread_count(choice.resources, processes);
   how.most_open = std::max<std::size_t>(1, open_files_allowed(choice.resources, processes) / choice.places.size());
   how.placement = std::move(placement);
+  agree(processes, [&] { how.told = told_by(first); });
   agree(processes, [&] {
     first.average(std::move(how), store);
     const auto process = static_cast<std::uint32_t>(processes.rank());
@@ -306,13 +337,19 @@ void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned thre
 
 void warn_of_changed_sources(const AveragedFiles& files, const Resources& resources, Stores& stores,
                              Communicator& processes) {
-  for (const Checkpoint* const source : files.sources()) {
+  const std::vector<const Checkpoint*> sources = files.sources();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Checkpoint* const source = sources[i];
     const auto found = find_manifest(source->path(), source->is_single_file(), stores.reading(), processes);
     bool says_something = false;
     agree(processes,
           [&] { says_something = found && (!is_sealed(found->text) || !manifest_fingerprints(*source).empty()); });
     if (processes.maximum(says_something ? 1 : 0) == 0) continue;
-    const std::optional<Changes> changes = changes_of(source->path(), resources, stores, processes);
+    const std::vector<PartialSum> sums = added_up(files.sums(i), processes);
+    std::optional<std::optional<Changes>> seen;
+    if (is_sealed(found->text)) agree(processes, [&] { seen = changes_seen(files, i, sums); });
+    const bool is_seen = processes.maximum(seen ? 0 : 1) == 0;
+    const auto changes = is_seen ? *seen : changes_of(source->path(), resources, stores, processes);
     if (changes && processes.rank() == 0)
       log::warn("{}", changed_warning(source->path().string(), {changes->begin(), changes->end()}));
   }

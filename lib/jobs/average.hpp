@@ -43,8 +43,9 @@ void leave_out_states(const Checkpoint& first, NameChoice& names, bool is_told, 
 void check_others(const AveragedFiles& files, ReplicaCheck extent, unsigned threads, std::size_t most_open,
                   SourceStore& store, Exchange& exchange, Communicator& processes);
 
-/// Warns of each averaged checkpoint that no longer has the contents in its own manifest. Reads all of every checkpoint
-/// that has one: an element of the average shows no longer which source it came from. Collective.
+/// Warns of each averaged checkpoint that no longer has the contents in its own manifest: by the sums of what was read
+/// of it (AveragedFiles::sums); or if these are not of all that was taken, as of a job that goes on, by reading all of
+/// it again. Collective.
 void warn_of_changed_sources(const AveragedFiles& files, const Resources& resources, Stores& stores,
                              Communicator& processes);
 

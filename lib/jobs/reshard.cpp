@@ -130,8 +130,6 @@ ReshardSides look(Run& run) {
       for (const Checkpoint* each : sides.checkpoints()) check_same_step(*each);
     });
   warn_of_layouts(run.job, run.stores, sides);
-  if (sides.checkpoint.averaged() != nullptr && run.job.is_verified() && !run.job.dry_run)
-    warn_of_changed_sources(*sides.checkpoint.averaged(), run.job.resources, run.stores, run.processes);
   describe(sides, run.report);
   return sides;
 }
@@ -377,9 +375,10 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
   run.counters.phase = Phase::move;
   const std::uint64_t total = bytes_written_by(run.process(), plan.moves.shares, target) - made.kept_bytes;
   run.counters.bytes_total = total;
-  FileWorkload work({plan.moves.planner, plan.moves.casts, plan.moves.readers, reader, made.files, run.process(),
-                     run.counters, made.sums, journal.get()},
-                    std::move(chunks));
+  FileWorkload work(
+      {plan.moves.planner, plan.moves.casts, plan.moves.readers, reader, made.files, run.process(), run.counters,
+       made.sums, journal.get(), sides.checkpoint.averaged() != nullptr && run.job.is_verified()},
+      std::move(chunks));
   if (run.output.place() != nullptr) run.output.place()->fill();
   exchange.run(work);
   reader.read_buffered();
@@ -411,6 +410,8 @@ void read_back(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& 
 }
 
 void publish(Run& run, const ReshardSides& sides, NewFiles& made, const TableShuffle::Sums& table_sums) {
+  if (sides.checkpoint.averaged() != nullptr && run.job.is_verified())
+    warn_of_changed_sources(*sides.checkpoint.averaged(), run.job.resources, run.stores, run.processes);
   run.counters.phase = Phase::publish;
   made.files.complete_sums(run.processes);
   run.report.manifest = write_manifest({run.job, sides, run.text, made.sums, table_sums, made.sidecars}, made.files,

@@ -34,7 +34,7 @@ void describe(const ReshardSides& sides, Report& report) {
 }
 
 void summarise(const PlannedMoves& moves, Report& report) {
-  const auto& [planner, readers, shares, tables] = moves;
+  const auto& [planner, readers, shares, tables, averaged] = moves;
   const Placement& source = planner.source();
   const Placement& target = planner.target();
   std::vector<std::uint64_t> busy(shares.processes(), 0);
@@ -55,8 +55,10 @@ void summarise(const PlannedMoves& moves, Report& report) {
         if (not_by_regions.contains(array)) continue;
         planner.for_each_transfer({card, array, elements, bytes}, writer, [&](const Transfer& transfer) {
           const std::uint64_t moved = transfer.bytes();
-          report.bytes_to_read += moved;
-          busy[readers.is_shared() ? writer : readers.owner(transfer.card)] += moved;
+          const std::uint64_t read =
+              averaged != nullptr ? moved / transfer.element * averaged->bytes_of_element(transfer.parameter) : moved;
+          report.bytes_to_read += read;
+          busy[readers.is_shared() ? writer : readers.owner(transfer.card)] += read;
           if (source.mesh().card(transfer.card) != target.mesh().card(card)) report.bytes_changing_card += moved;
         });
       }
@@ -79,7 +81,8 @@ void preview(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& 
   warn_of_losses(specs, *sides.store);
   if (views == nullptr && where.table().count() != 0)
     sides.store->form(*specs.of(0, {}));  // reports now what no file can hold
-  if (views == nullptr) return summarise({plan.planner, plan.readers, plan.shares, sides.tables}, report);
+  if (views == nullptr)
+    return summarise({plan.planner, plan.readers, plan.shares, sides.tables, sides.checkpoint.averaged()}, report);
   for (FileNumber file = 0; file < where.table().count(); ++file) views->shown(file, *specs.of(file, {}));
 }
 

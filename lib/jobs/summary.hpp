@@ -18,6 +18,7 @@ struct PlannedMoves {
   const Readers& readers;
   const WriteShares& shares;
   const TablePlan& tables;
+  const AveragedFiles* averaged = nullptr;
 };
 
 /// Reports the figures of a plan: bytes to read, bytes to write, bytes that change card, and the busiest process.

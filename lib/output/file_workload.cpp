@@ -28,15 +28,17 @@ PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::
 }
 
 std::uint64_t FileWorkload::plan(const Chunk& chunk, const Planner::Visit& visit) const {
-  if (!move_.casts.is_cast(chunk.array)) return move_.planner.for_each_transfer(chunk, move_.process, visit);
+  const bool is_cast = move_.casts.is_cast(chunk.array);
+  if (!is_cast && !move_.marks_first_copies) return move_.planner.for_each_transfer(chunk, move_.process, visit);
   std::uint64_t filled = 0;
-  move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& planned) {
+  const std::uint64_t bytes = move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& planned) {
     Transfer transfer = planned;
-    move_.casts.place(chunk, transfer.target, transfer);
+    if (is_cast) move_.casts.place(chunk, transfer.target, transfer);
+    transfer.counts = move_.marks_first_copies && move_.planner.target().is_of_first_copy(transfer.target, chunk.card);
     filled += numel(transfer.source.box.shape());
     visit(transfer);
   });
-  return filled * move_.casts.cells()[chunk.array];
+  return is_cast ? filled * move_.casts.cells()[chunk.array] : bytes;
 }
 
 std::optional<SourceChunk> FileWorkload::decodes(const Chunk& chunk) const {

@@ -26,8 +26,9 @@ struct FileMove {
   TargetFiles& target;
   std::uint32_t process = 0;
   Traffic& traffic;
-  ContentSums* sums = nullptr;  ///< collects the written data's sums; null: nothing is verified
-  Journal* journal = nullptr;   ///< records finished chunks; null: nothing is recorded
+  ContentSums* sums = nullptr;      ///< collects the written data's sums; null: nothing is verified
+  Journal* journal = nullptr;       ///< records finished chunks; null: nothing is recorded
+  bool marks_first_copies = false;  ///< whether transfers say that they count
 };
 
 /// Moves a job's data from files to files. Compares checksums of the source before casting elements; the manifest's

@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "tensor/exact_sum.hpp"
+
 namespace ckpt {
 
 namespace {
@@ -97,7 +99,51 @@ struct Rounded {
   return any == 0;
 }
 
+/// Sums in twice the digits of f64: each is `sum` and a small `rest`.
+struct LongSums {
+  alignas(64) BlockOf<double> sum;
+  alignas(64) BlockOf<double> rest;
+  alignas(64) BlockOf<double> magnitude;  ///< of all terms together
+};
+
+/// Adds weighted numbers to such sums (D. E. Knuth's TwoSum; the error of a product by FMA).
+[[gnu::always_inline]] inline void add_long_term(const double* __restrict numbers, double weight, bool is_first,
+                                                 LongSums& __restrict sums, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double product = weight * numbers[i];
+    const double lost = __builtin_fma(weight, numbers[i], -product);
+    const double before = is_first ? 0 : sums.sum[i];
+    const double sum = is_first ? product : before + product;  // -0 stays
+    const double added = sum - before;
+    sums.rest[i] = (is_first ? 0 : sums.rest[i]) + (((before - (sum - added)) + (product - added)) + lost);
+    sums.magnitude[i] = (is_first ? 0 : sums.magnitude[i]) + __builtin_fabs(product);
+    sums.sum[i] = sum;
+  }
+}
+
+/// Rounds sums of n terms to f64, in place of `sum`; `rest` becomes 0 where the result is certain. The rest is a sum of
+/// 2n errors of at most n * epsilon / 2 * magnitude together, itself rounded 2n times. `least`: of a magnitude above 0.
+[[gnu::always_inline]] inline void round_long_sums(LongSums& sums, std::size_t terms, double least,
+                                                   std::uint64_t count) {
+  constexpr double epsilon = std::numeric_limits<double>::epsilon();
+  const double relative = static_cast<double>(terms + 2) * epsilon;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double sum = sums.sum[i];
+    const double rest = sums.rest[i];
+    const double off = sums.magnitude[i] * relative * relative;
+    const double nearest = sum + rest;
+    const double behind = rest - (nearest - sum);
+    const bool is_certain = (__builtin_fabs(rest) <= __builtin_fabs(sum)) & (__builtin_fabs(nearest) > least_certain) &
+                            (nearest + (behind - off) == nearest) & (nearest + (behind + off) == nearest);
+    const bool is_zero = sums.magnitude[i] < least;
+    sums.sum[i] = is_zero ? sum : nearest;
+    sums.rest[i] = is_certain | is_zero ? 0 : 1;
+  }
+}
+
 struct SumSteps {
+  void (*add_long)(const double*, double, bool, LongSums&, std::uint64_t);
+  void (*round_long)(LongSums&, std::size_t, double, std::uint64_t);
   Magnitudes (*add_f32)(const float*, double, bool, double*, std::uint64_t);
   Magnitudes (*add_f64)(const double*, double, bool, double*, std::uint64_t);
   bool (*round)(const double*, double, Borders, Rounded&, std::uint64_t);
@@ -112,6 +158,14 @@ bool round_plain(const double* sums, double error, Borders borders, Rounded& rou
   return round_sums(sums, error, borders, rounded, count);
 }
 
+void add_long_plain(const double* numbers, double weight, bool is_first, LongSums& sums, std::uint64_t count) {
+  add_long_term(numbers, weight, is_first, sums, count);
+}
+
+void round_long_plain(LongSums& sums, std::size_t terms, double least, std::uint64_t count) {
+  round_long_sums(sums, terms, least, count);
+}
+
 #if defined(__x86_64__)
 template <class Number, class Bits>
 [[gnu::target("avx2")]] Magnitudes add_avx2(const Number* numbers, double weight, bool is_first, double* sums,
@@ -123,15 +177,27 @@ template <class Number, class Bits>
                                         std::uint64_t count) {
   return round_sums(sums, error, borders, rounded, count);
 }
+
+[[gnu::target("avx2,fma")]] void add_long_avx2(const double* numbers, double weight, bool is_first, LongSums& sums,
+                                               std::uint64_t count) {
+  if (is_first) return add_long_term(numbers, weight, true, sums, count);
+  add_long_term(numbers, weight, false, sums, count);
+}
+
+[[gnu::target("avx2")]] void round_long_avx2(LongSums& sums, std::size_t terms, double least, std::uint64_t count) {
+  round_long_sums(sums, terms, least, count);
+}
 #endif
 
 /// Whichever steps add, results are the same: they only decide which sums are made exactly.
 SumSteps fastest_steps() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2"))
-    return {add_avx2<float, std::uint32_t>, add_avx2<double, std::uint64_t>, round_avx2};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {add_long_avx2, round_long_avx2, add_avx2<float, std::uint32_t>, add_avx2<double, std::uint64_t>,
+            round_avx2};
 #endif
-  return {add_plain<float, std::uint32_t>, add_plain<double, std::uint64_t>, round_plain};
+  return {add_long_plain, round_long_plain, add_plain<float, std::uint32_t>, add_plain<double, std::uint64_t>,
+          round_plain};
 }
 
 /// The bits of a number behind its first one.
@@ -163,14 +229,20 @@ struct Scale {
   template <class Number, class Bits>
   void add(const Magnitudes& found, double weight, int digits) {
     if (weight == 0 && std::isfinite(number<Number, Bits>(found.most))) return;
-    bound += std::abs(weight) * number<Number, Bits>(found.most);
-    if (weight == 0 || ~found.least == 0) return;
+    const double most = std::abs(weight) * number<Number, Bits>(found.most);
+    if (weight == 0 || ~found.least == 0) {
+      bound += most;
+      return;
+    }
+    bound += std::max(most, std::numeric_limits<double>::denorm_min());
     const int exponent = std::ilogb(number<Number, Bits>(found.least + 1));
     unit =
         std::min(unit, std::max(exponent, std::numeric_limits<Number>::min_exponent - 1) - digits + last_bit(weight));
   }
 
   bool is_finite() const { return std::isfinite(bound); }
+  /// Whether errors of sums may be too small for f64.
+  bool is_tiny() const { return bound != 0 && bound < least_certain; }
   /// Whether f64 has room for every multiple of 2^unit up to the bound, so that nothing was rounded.
   bool is_exact() const {
     return bound == 0 || (unit >= least_exponent && std::ilogb(bound) + 2 <= unit + digits_of_f64);
@@ -182,38 +254,6 @@ struct Scale {
     return static_cast<double>(std::bit_cast<Number>(static_cast<Bits>(bits)));
   }
 };
-
-/// Adds a number to parts that do not overlap, smallest first, whose sum is exact (J. R. Shewchuk, "Adaptive Precision
-/// Floating-Point Arithmetic", grow-expansion).
-void add_exactly(double number, std::vector<double>& parts) {
-  std::size_t kept = 0;
-  for (double part : parts) {
-    if (std::abs(number) < std::abs(part)) std::swap(number, part);
-    const double sum = number + part;
-    const double rest = part - (sum - number);
-    if (rest != 0) parts[kept++] = rest;
-    number = sum;
-  }
-  parts.resize(kept);
-  if (number != 0) parts.push_back(number);
-}
-
-/// Rounds the sum of such parts once: where the largest and the next one give a tie, the one below them decides.
-double rounded(std::vector<double>& parts) {
-  double sum = 0;
-  double rest = 0;
-  while (!parts.empty() && rest == 0) {
-    const double part = parts.back();
-    parts.pop_back();
-    const double before = sum;
-    sum = before + part;
-    rest = part - (sum - before);
-  }
-  if (parts.empty() || rest == 0 || (rest < 0) != (parts.back() < 0)) return sum;
-  const double twice = rest * 2;
-  const double other = sum + twice;
-  return other - sum == twice ? other : sum;
-}
 
 }  // namespace
 
@@ -268,29 +308,18 @@ class WeightedSum::Terms {
     return true;
   }
 
-  /// One sum, rounded to f64.
-  double sum(std::uint64_t at) {
-    double sum = 0;
-    double rest = 0;
-    double magnitude = 0;
+  /// The sums at some places of the block, rounded to f64.
+  void sum(std::span<const std::uint32_t> places, double* results) {
+    static const SumSteps steps = fastest_steps();
+    const std::uint64_t count = places.size();
     for (std::size_t i = 0; i < sum_.from_.size(); ++i) {
-      const double factor = number(i, at);
-      const double product = sum_.weights_[i] * factor;
-      const double before = sum;
-      sum += product;
-      const double added = sum - before;  // D. E. Knuth's TwoSum
-      rest += ((before - (sum - added)) + (product - added)) + std::fma(sum_.weights_[i], factor, -product);
-      magnitude += std::abs(product);
+      for (std::uint64_t at = 0; at < count; ++at) factors_[at] = number(i, places[at]);
+      steps.add_long(factors_.data(), sum_.weights_[i], i == 0, long_, count);
     }
-    // The rest is a sum of 2n errors of at most n * epsilon / 2 * magnitude together, itself rounded 2n times.
-    constexpr double epsilon = std::numeric_limits<double>::epsilon();
-    const auto terms = static_cast<double>(sum_.from_.size() + 2);
-    const double off = magnitude * (terms * epsilon) * (terms * epsilon);
-    const double nearest = sum + rest;
-    const double behind = rest - (nearest - sum);
-    const bool is_certain = std::abs(rest) <= std::abs(sum) && std::abs(nearest) > least_certain &&
-                            nearest + (behind - off) == nearest && nearest + (behind + off) == nearest;
-    return is_certain ? nearest : exact(at);
+    // Products of f64 may be so small that they become 0.
+    const double least = sum_.has_f64_ ? 0 : std::numeric_limits<double>::min();
+    steps.round_long(long_, sum_.from_.size(), least, count);
+    for (std::uint64_t at = 0; at < count; ++at) results[at] = long_.rest[at] == 0 ? long_.sum[at] : exact(places[at]);
   }
 
  private:
@@ -299,28 +328,29 @@ class WeightedSum::Terms {
     return sum_.from_[source].size == sizeof(double) ? doubles_[place] : static_cast<double>(floats_[place]);
   }
 
-  double exact(std::uint64_t at) {
-    parts_.clear();
-    double plain = 0;
+  double exact(std::uint64_t at) const {
+    ExactSum sum;
+    double plain = 0;  // of what is not finite
     bool is_minus_zero = true;
     for (std::size_t i = 0; i < sum_.from_.size(); ++i) {
       const double factor = number(i, at);
-      const double product = sum_.weights_[i] * factor;
-      plain += product;
-      is_minus_zero = is_minus_zero && product == 0 && std::signbit(product);
-      if (!std::isfinite(plain)) continue;
-      add_exactly(product, parts_);
-      if (const double lost = std::fma(sum_.weights_[i], factor, -product); lost != 0) add_exactly(lost, parts_);
+      const double weight = sum_.weights_[i];
+      is_minus_zero = is_minus_zero && (factor == 0 || weight == 0) && std::signbit(factor) != std::signbit(weight);
+      if (std::isfinite(factor))
+        sum.add(weight, factor);
+      else
+        plain += weight * factor;
     }
     if (std::isnan(plain)) return std::numeric_limits<double>::quiet_NaN();
     if (std::isinf(plain)) return plain;
-    return is_minus_zero ? -0.0 : rounded(parts_);
+    return is_minus_zero ? -0.0 : sum.rounded();
   }
 
   const WeightedSum& sum_;
   std::vector<float> floats_;
   std::vector<double> doubles_;
-  std::vector<double> parts_;
+  alignas(64) BlockOf<double> factors_;
+  LongSums long_;
 };
 
 std::uint64_t WeightedSum::run(std::span<const std::byte* const> sources, std::byte* target,
@@ -334,30 +364,34 @@ std::uint64_t WeightedSum::run(std::span<const std::byte* const> sources, std::b
   Rounded rounded;
   alignas(64) BlockOf<double> results;  // of sums that are uncertain, in f64
   alignas(64) BlockOf<double> made;
-  std::vector<std::uint64_t> uncertain;
+  std::array<std::uint32_t, summed_at_once> uncertain;
   std::uint64_t overflows = 0;
   for (std::uint64_t first = 0; first < count; first += summed_at_once) {
     const std::uint64_t here = std::min(summed_at_once, count - first);
     std::byte* const to = target + first * to_.size;
     const Scale scale = terms.add(sources, first, sums.data(), here);
     const bool is_exact = scale.is_finite() && scale.is_exact();
-    const bool goes_by_f32 = scale.is_finite() && may_go_by_f32;
+    const bool goes_by_f32 = may_go_by_f32 && scale.is_finite() && !scale.is_tiny();
     const double off = is_exact ? 0 : scale.bound * error;
-    uncertain.clear();
     bool has_overflow = false;
     if (goes_by_f32) {
       const bool are_certain = terms.round(sums.data(), off, borders, rounded, here);
       rounding_of_f32_.run(bytes_of(rounded.numbers), to, here, [&](std::uint64_t) { has_overflow = true; });
       if (are_certain && !has_overflow) continue;
     }
+    const bool are_all = !goes_by_f32 || has_overflow;
+    std::size_t found = 0;
     for (std::uint64_t i = 0; i < here; ++i) {
-      if (goes_by_f32 && !has_overflow && rounded.uncertain[i] == 0) continue;
-      results[uncertain.size()] = is_exact ? sums[i] : terms.sum(i);
-      uncertain.push_back(i);
+      uncertain[found] = static_cast<std::uint32_t>(i);
+      found += are_all || rounded.uncertain[i] != 0 ? 1U : 0U;
     }
+    if (is_exact)
+      for (std::size_t at = 0; at < found; ++at) results[at] = sums[uncertain[at]];
+    else
+      terms.sum(std::span(uncertain).first(found), results.data());
     const auto overflowed = [&](std::uint64_t at) { overflows += terms.are_finite(uncertain[at]) ? 1U : 0U; };
-    rounding_.run(bytes_of(results), bytes_of(made), uncertain.size(), overflowed);
-    for (std::size_t at = 0; at < uncertain.size(); ++at) {
+    rounding_.run(bytes_of(results), bytes_of(made), found, overflowed);
+    for (std::size_t at = 0; at < found; ++at) {
       std::memcpy(to + uncertain[at] * to_.size, bytes_of(made) + at * to_.size, to_.size);
       if (std::isinf(results[at])) overflowed(at);
     }

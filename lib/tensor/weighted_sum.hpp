@@ -12,8 +12,7 @@ namespace ckpt {
 
 /// Weighted sums of floating-point numbers: Σ weight · number, exactly, rounded to f64 and then to the result's format,
 /// each time to the nearest, ties to even. So a sum depends on no order of its terms. As in IEEE arithmetic, NaN and
-/// infinities stay, and what is too large for the result becomes infinite; every NaN is the same one. Exact but for
-/// products below 2^-960, which only numbers of f64 give.
+/// infinities stay, and what is too large for the result becomes infinite; every NaN is the same one.
 class WeightedSum {
  public:
   /// Sums are made of one number of each format in `from`, times its weight; `to` is f64, f32, f16 or bf16 in this

@@ -75,10 +75,14 @@ LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placem
     for (const AveragedSource& other : averaged->how().others) {
       LargestChunk found = largest_chunk(other.checkpoint, other.placement);
       found.value_bytes += largest.value_bytes;
-      if (found.decoding_bytes > largest.decoding_bytes)
-        largest = std::move(found);
-      else
-        largest.value_bytes = found.value_bytes;
+      found.together_bytes += largest.together_bytes;  // rows of all of them are read at a time
+      if (largest.together_bytes != 0) found.beside = largest.beside;
+      if (found.decoding_bytes < largest.decoding_bytes) {
+        found.place = largest.place;
+        found.bytes = largest.bytes;
+        found.decoding_bytes = largest.decoding_bytes;
+      }
+      largest = std::move(found);
     }
     largest.is_averaged = true;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "tensor/exact_sum.hpp"
 
 using namespace ckpt;
 
@@ -94,6 +95,74 @@ TEST_CASE("a weighted sum between two results is decided by its last bits", "[we
   CHECK(sums<double>({1, 1, 1}, terms, "f64").numbers.front() == 0x1p53 + 2);
   CHECK(sums<double>({1, 1, 0}, terms, "f64").numbers.front() == 0x1p53);
   CHECK(sums<double>({1, 1, -1}, terms, "f64").numbers.front() == 0x1p53);
+}
+
+TEST_CASE("sums of f64 at its ends depend on no order", "[weighted_sum]") {
+  const auto sum = [](std::vector<double> weights, std::vector<double> terms) {
+    std::vector<double> made;
+    for (int order = 0; order < 2; ++order) {
+      std::vector<const std::byte*> sources;
+      for (const double& each : terms) sources.push_back(reinterpret_cast<const std::byte*>(&each));
+      WeightedSum(weights, std::vector(terms.size(), format("f64")), format("f64"))
+          .run(sources, reinterpret_cast<std::byte*>(&made.emplace_back()), 1);
+      std::reverse(weights.begin(), weights.end());
+      std::reverse(terms.begin(), terms.end());
+    }
+    CHECK(std::bit_cast<std::uint64_t>(made.front()) == std::bit_cast<std::uint64_t>(made.back()));
+    return made.front();
+  };
+  constexpr double least = std::numeric_limits<double>::denorm_min();
+  constexpr double most = std::numeric_limits<double>::max();
+  CHECK(sum({1, 1, -1}, {most, most, most}) == most);
+  CHECK(sum({4, -3.5, 0.25}, {most, most, most}) == most * 0.75);
+  CHECK(sum({1, 1}, {most, most}) == infinity);
+  CHECK(sum({1, 1}, {most, 0x1p969}) == most);  // below the middle between this number and the next
+  CHECK(sum({1, 1}, {most, 0x1p970}) == infinity);
+  CHECK(sum({0.5, 0.5}, {least, 2 * least}) == 2 * least);  // a tie
+  CHECK(sum({0.5, 0.25}, {least, least}) == least);
+  CHECK(sum({0.5, 0.5}, {least, 0}) == 0);
+  CHECK(sum({1e100, -1e100, 1e-100}, {most, most, 1e-200}) == 1e-100 * 1e-200);
+  CHECK(std::signbit(sum({0.25, 0.25}, {-least, 0})));
+}
+
+TEST_CASE("long sums and exact ones agree", "[weighted_sum]") {
+  constexpr std::size_t count = 3000;
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> number(0, 0.02);
+  const std::vector<double> weights{0.3, -0.7, 1.1, 0.05};
+  std::vector<std::vector<double>> terms(weights.size());
+  for (std::size_t at = 0; at < count; ++at)
+    for (std::size_t i = 0; i < terms.size(); ++i)  // some cancel but for their last bits
+      terms[i].push_back(at % 4 != 0 || i == 0 ? number(random) : std::nextafter(terms[0].back() * 0.3 / 0.7, 1));
+  std::vector<const std::byte*> sources;
+  for (const auto& each : terms) sources.push_back(reinterpret_cast<const std::byte*>(each.data()));
+  std::vector<double> made(count);
+  WeightedSum(weights, std::vector(terms.size(), format("f64")), format("f64"))
+      .run(sources, reinterpret_cast<std::byte*>(made.data()), count);
+  for (std::size_t at = 0; at < count; ++at) {
+    ExactSum exact;
+    for (std::size_t i = 0; i < terms.size(); ++i) exact.add(weights[i], terms[i][at]);
+    CHECK(made[at] == exact.rounded());
+  }
+}
+
+TEST_CASE("an exact sum is that of whole numbers", "[weighted_sum]") {
+  std::mt19937_64 random(5);
+  const auto number = [&](unsigned bits) {
+    return static_cast<std::int64_t>(random()) >> (64 - bits + random() % bits);
+  };
+  for (int i = 0; i < 2000; ++i) {
+    ExactSum sum;
+    std::int64_t whole = 0;
+    const int scale = static_cast<int>(random() % 1600) - 900;
+    for (int term = 0; term < 4; ++term) {
+      const std::int64_t a = number(40);
+      const std::int64_t b = number(20);
+      whole += a * b;
+      sum.add(static_cast<double>(a), std::ldexp(static_cast<double>(b), scale));
+    }
+    CHECK(sum.rounded() == std::ldexp(static_cast<double>(whole), scale));
+  }
 }
 
 TEST_CASE("zeros, infinities and NaN of a weighted sum", "[weighted_sum]") {
