@@ -192,6 +192,10 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
       "--report", to.report, "FILE",
       "write the run's facts as JSON, or why it failed (-: to standard output, where it stands in for the table of "
       "--dry-run)");
+  line.value(
+      "--trace", to.trace, "FILE",
+      "write when each thread of each process read, checked, wrote and exchanged, in Chrome's trace format: open "
+      "it at ui.perfetto.dev or chrome://tracing");
 }
 
 void declare_running(CommandLine& line, Verb verb, Options& to) {

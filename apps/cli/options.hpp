@@ -70,6 +70,7 @@ struct Options {
   std::string wait_for;
   std::string wait_timeout;
   std::string report;
+  std::string trace;
   std::string tolerance;  ///< this and the next two: ckpt-verify's
   std::string fingerprints;
   bool json = false;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "base/trace.hpp"
 #include "cli/advice.hpp"
 #include "cli/job_options.hpp"
 #include "cli/layout_text.hpp"
@@ -20,8 +22,10 @@
 #include "frameworks/describe.hpp"
 #include "output/output_format.hpp"
 #include "output/places.hpp"
+#include "processes/clock_ahead.hpp"
 #include "processes/gather_all.hpp"
 #include "report/output.hpp"
+#include "report/trace_file.hpp"
 
 namespace ckpt::cli {
 
@@ -159,9 +163,12 @@ Setup set_up(const Program& program, const Options& options, const Environment& 
   }
   const auto style = parse_progress(options.progress, is_terminal(STDERR_FILENO));
   if (!options.messages.quiet && !options.dry_run && processes.rank() == 0) setup.progress = style;
-  setup.report = std::make_unique<ResultFile>();
-  if (!options.report.empty() && processes.rank() == 0)
-    setup.report = std::make_unique<ResultFile>(report_kind(), options.report, is_pipe ? "" : options.output);
+  const auto result = [&](const ResultKind& kind, const std::string& path) {
+    if (path.empty() || processes.rank() != 0) return std::make_unique<ResultFile>();
+    return std::make_unique<ResultFile>(kind, path, is_pipe ? "" : options.output);
+  };
+  setup.report = result(report_kind(), options.report);
+  setup.trace = result(trace_kind(), options.trace);
   return setup;
 }
 
@@ -177,6 +184,49 @@ void report_failure(const Program& program, const Setup& setup, const Error& err
   }
 }
 
+/// The trace of one run of the program.
+class Trace {
+ public:
+  /// Begins to record, if a trace is asked for. Collective.
+  Trace(const Program& program, const Options& options, const Setup& setup, Communicator& processes)
+      : file_(*setup.trace),
+        name_(program.manual.report_name()),
+        processes_(processes),
+        is_asked_for_(!options.trace.empty()) {
+    const auto* const job = std::get_if<ReshardJob>(&setup.job);
+    if (!is_asked_for_ || job == nullptr) return;
+    ahead_ = clock_ahead(processes);
+    trace::begin(most_spans(processes.size(), thread_count(job->resources, processes)));
+  }
+
+  /// Gathers what all processes have recorded, and writes it. `is_whole`: all processes call this; otherwise this one's
+  /// part is written, if it is the first. A failure is worth only a warning: the job has ended.
+  void write(bool is_whole) const {
+    if (!is_asked_for_) return;
+    try {
+      const ProcessTrace mine{processes_.name_of(processes_.rank()), ahead_, trace::rows()};
+      const auto all = is_whole ? gather_at_first<ProcessTrace>({mine}, processes_) : std::vector<ProcessTrace>{mine};
+      if (processes_.rank() == 0) file_.write(trace_json(name_, all));
+    } catch (const Error& error) {
+      log::warn("the trace is not written: {}", message(error));
+    }
+  }
+
+ private:
+  static std::int64_t clock_ahead(Communicator& processes) {
+    const auto now = [] { return std::chrono::nanoseconds(trace::Clock::now().time_since_epoch()).count(); };
+    const std::int64_t ahead = ckpt::clock_ahead(now, processes);
+    const bool has_same_clock = processes.host_of(processes.rank()) == processes.host_of(0);
+    return has_same_clock ? 0 : ahead;
+  }
+
+  ResultFile& file_;
+  std::string name_;
+  Communicator& processes_;
+  bool is_asked_for_;
+  std::int64_t ahead_ = 0;
+};
+
 int run_words(const Program& program, const Options& options, Fd standard_output, const Body& body,
               Communicator& processes) {
   const Environment environment = shared_environment(processes);
@@ -187,6 +237,7 @@ int run_words(const Program& program, const Options& options, Fd standard_output
     setup = set_up(program, options, environment, is_pipe, std::move(standard_output), processes);
     if (!options.wait_timeout.empty()) wait_timeout = parse_wait_timeout(options.wait_timeout);
   });
+  const Trace trace(program, options, setup, processes);
   try {
     const auto [source, target] = layouts_of(setup.job);
     if (!options.source_layout.empty()) *source = read_layout(options.source_layout, options.source, processes);
@@ -202,9 +253,14 @@ int run_words(const Program& program, const Options& options, Fd standard_output
     if (!options.wait_for.empty()) wait_for(parse_awaited(options.wait_for), wait_timeout, processes);
     if (!options.model.empty()) take_latest(options, setup, processes);
     read_delta_layouts(options, setup.job, processes);
-    return body(options, setup, processes);
+    const int status = body(options, setup, processes);
+    trace.write(true);
+    return status;
   } catch (const Error& error) {
+    const bool is_together = processes.failed_together();
     report_failure(program, setup, error);
+    trace.write(is_together);
+    processes.set_failed_together(is_together);
     throw;
   }
 }

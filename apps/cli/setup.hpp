@@ -22,6 +22,7 @@ struct Setup {
   Job job;
   ProgressStyle progress = ProgressStyle::none;
   std::unique_ptr<ResultFile> report;
+  std::unique_ptr<ResultFile> trace;
   std::string model_key;  ///< of the model that --latest chose
   Fd pipe;                ///< the job's output, on process 0
 };

@@ -8,6 +8,7 @@
 #include "base/backoff.hpp"
 #include "base/buffer.hpp"
 #include "base/interrupt.hpp"
+#include "base/trace.hpp"
 #include "exchange/exchange.hpp"
 #include "exchange/rounds.hpp"
 
@@ -202,6 +203,7 @@ class MessageExchange final : public Exchange {
   /// Sends and receives a round's messages. MPI makes progress only during calls, and `others` need the processor until
   /// they are done.
   void exchange(Round& round, TaskGroup& others) {
+    const trace::Timed timed("exchange");
     const auto pending = processes_.start(rounds_.outgoing(round.plan.sent, round.sent.data()),
                                           rounds_.incoming(round.plan.received, round.received.data()));
     try {

@@ -83,7 +83,7 @@ struct Run {
 
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes.rank()); }
   std::uint32_t process_count() const { return static_cast<std::uint32_t>(processes.size()); }
-  void time(const char* phase) { report.seconds[phase] += watch.lap(); }
+  void time(const char* phase) { report.seconds[phase] += watch.end_of(phase); }
 
   const ReshardJob& job;
   const Checkpoint* source;  ///< null: it is not open yet
@@ -392,10 +392,11 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
   run.report.overflows = report_overflows(work.overflows(), target, run.report.bytes_resumed != 0, run.processes);
   warn_of_overflows(sides.checkpoint, run.processes);
   auto& seconds = run.report.seconds;
-  seconds["move"] = run.watch.lap();
+  seconds["move"] = run.watch.end_of("move");
   seconds["read"] = work.read_seconds() / run.threads;
+  seconds["check"] = work.check_seconds() / run.threads;
   seconds["write"] = work.write_seconds() / run.threads;
-  seconds["exchange"] = std::max(0.0, seconds["move"] - seconds["read"] - seconds["write"]);
+  seconds["exchange"] = std::max(0.0, seconds["move"] - seconds["read"] - seconds["check"] - seconds["write"]);
   return table_sums;
 }
 

@@ -88,7 +88,7 @@ class TextJob {
     time("publish");
   }
 
-  void time(const char* phase) { report_.seconds[phase] += watch_.lap(); }
+  void time(const char* phase) { report_.seconds[phase] += watch_.end_of(phase); }
 
   const ReshardJob& job_;
   TextTables& text_;

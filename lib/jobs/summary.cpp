@@ -100,7 +100,7 @@ void add_up(const Traffic& traffic, Communicator& processes, Report& report) {
   report.bytes_written = processes.sum(traffic.bytes_written);
   double total = 0;
   for (const auto& [phase, seconds] : report.seconds)
-    if (phase != "read" && phase != "write" && phase != "exchange") total += seconds;
+    if (phase != "read" && phase != "check" && phase != "write" && phase != "exchange") total += seconds;
   report.seconds["total"] = total;
   for (auto& [phase, seconds] : report.seconds)
     seconds = double(processes.maximum(static_cast<std::uint64_t>(seconds * 1e9))) * 1e-9;

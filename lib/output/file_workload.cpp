@@ -1,29 +1,20 @@
 #include "output/file_workload.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "base/trace.hpp"
+
 namespace ckpt {
-
-namespace {
-
-std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
-
-}  // namespace
 
 FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks) : move_(move), chunks_(std::move(chunks)) {}
 
 PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
-  const std::uint64_t start = now_ns();
+  const trace::Timed timed("read", read_ns_);
   const GatherResult gathered =
       move_.source.read(transfer, target, scratch, move_.sums != nullptr ? std::optional(KeySets::low) : std::nullopt);
   move_.traffic.bytes_read += gathered.bytes_read;
-  read_ns_ += now_ns() - start;
   return move_.sums != nullptr ? move_.sums->key(transfer.target) * gathered.sum : PartialSum{};
 }
 
@@ -79,9 +70,9 @@ void FileWorkload::write(const Chunk& chunk, std::span<std::byte> bytes, const P
 }
 
 void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> bytes, std::span<const PartialSum> read) {
-  const std::uint64_t begin = now_ns();
   try {
     const std::vector<JournalRecord> records = settle(stretch, bytes, read);
+    const trace::Timed timed("write", write_ns_);
     move_.target.write(stretch.chunks.front(), bytes);
     for (const Chunk& chunk : stretch.chunks) move_.traffic.bytes_written += stored(chunk).bytes;
     if (move_.journal != nullptr)
@@ -90,11 +81,11 @@ void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> by
     stop();
     throw;
   }
-  write_ns_ += now_ns() - begin;
 }
 
 std::vector<JournalRecord> FileWorkload::settle(const Stretch& stretch, std::span<std::byte>& bytes,
                                                 std::span<const PartialSum> read) {
+  const trace::Timed timed("check", check_ns_);
   const std::uint64_t start = move_.target.place_of(stretch.chunks.front());
   std::vector<JournalRecord> records;
   std::uint64_t end = 0;

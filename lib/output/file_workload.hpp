@@ -58,6 +58,7 @@ class FileWorkload final : public Workload {
   void stop() noexcept override { move_.target.stop(std::current_exception()); }
 
   double read_seconds() const noexcept { return double(read_ns_.load()) * 1e-9; }
+  double check_seconds() const noexcept { return double(check_ns_.load()) * 1e-9; }
   double write_seconds() const noexcept { return double(write_ns_.load()) * 1e-9; }
   /// How many finite elements of each of the target's parameters became infinite.
   const std::map<ParameterId, std::uint64_t>& overflows() const noexcept { return overflows_; }
@@ -75,6 +76,7 @@ class FileWorkload final : public Workload {
   FileMove move_;
   ChunkSequence chunks_;
   std::atomic<std::uint64_t> read_ns_{0};  // summed over threads
+  std::atomic<std::uint64_t> check_ns_{0};
   std::atomic<std::uint64_t> write_ns_{0};
   std::mutex counting_;
   std::map<ParameterId, std::uint64_t> overflows_;

@@ -80,9 +80,9 @@ struct Report {
   std::uint64_t bytes_read = 0;                  ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;
-  std::uint64_t bytes_resumed = 0;  ///< written by an earlier run, and found good
-  std::map<std::string, double>
-      seconds;  ///< by phase: catalog, plan, read, exchange, write, metadata, publish, total; largest over processes
+  std::uint64_t bytes_resumed = 0;        ///< written by an earlier run, and found good
+  std::map<std::string, double> seconds;  ///< by phase: catalog, plan, metadata, move (read, check, write, exchange),
+                                          ///< publish, total; largest over processes
   struct RuleUse {
     std::string rule;                      ///< its first patterns as written: "*.qkv.weight", or "(default)"
     std::vector<InternedText> parameters;  ///< the parameters that it decided
