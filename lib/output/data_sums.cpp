@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "io/crc32c.hpp"
+#include "io/crc.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
 
 void DataSums::add(FileNumber file, ArrayId array, Interval bytes, std::span<const std::byte> written) {
-  const Part part{bytes, crc32c_of(written)};
+  const Part part{bytes, crc32c.of(written)};
   const std::lock_guard lock(mutex_);
   parts_[{file, array}].push_back(part);
 }
@@ -32,8 +32,8 @@ std::uint32_t DataSums::of(FileNumber file, ArrayId array, std::uint64_t bytes,
   std::uint32_t sum = 0;
   std::uint64_t end = 0;
   for (const Part& part : parts) {
-    if (part.bytes.lo > end) sum = crc32c_joined(sum, read({end, part.bytes.lo}), part.bytes.lo - end);
-    sum = crc32c_joined(sum, part.sum, part.bytes.size());
+    if (part.bytes.lo > end) sum = crc32c.joined(sum, read({end, part.bytes.lo}), part.bytes.lo - end);
+    sum = crc32c.joined(sum, part.sum, part.bytes.size());
     end = part.bytes.hi;
   }
   return sum;

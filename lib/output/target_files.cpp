@@ -7,7 +7,7 @@
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/parallel.hpp"
-#include "io/crc32c.hpp"
+#include "io/crc.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -241,7 +241,7 @@ std::uint32_t TargetFiles::sum_of_array(FileNumber file, ArrayId array) {
         check_interrupt();
         const auto read = std::span(window).first(std::min<std::uint64_t>(window.size(), run.size() - done));
         files_.get(file)->read(place + done, read);
-        sum = crc32c_of(read, sum);
+        sum = crc32c.of(read, sum);
       }
     });
     return sum;

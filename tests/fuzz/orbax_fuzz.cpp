@@ -17,7 +17,7 @@
 
 #include "base/error.hpp"
 #include "base/wire.hpp"
-#include "io/crc32c.hpp"
+#include "io/crc.hpp"
 #include "store/orbax/chunk_reader.hpp"
 #include "store/orbax/item.hpp"
 
@@ -71,7 +71,7 @@ std::string varint(std::uint64_t value) {
 std::string enveloped(std::string_view magic, std::string_view body) {
   std::string all = std::string(magic) + little(magic.size() + 8 + 2 + body.size() + 4, 8) + "\0\0"s;
   all.append(body);
-  return all + little(crc32c_of(all), 4);
+  return all + little(crc32c.of(all), 4);
 }
 
 /// A manifest of one version, whose root is the whole file "n".

@@ -4,9 +4,9 @@
 #include <map>
 #include <mutex>
 
+#include "io/crc.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/known_schemas.hpp"
-#include "store/mindspore/crc.hpp"
 #include "store/mindspore/read_schema.hpp"
 #include "store/mindspore/records.hpp"
 #include "store/mindspore/write_file.hpp"
@@ -75,7 +75,7 @@ class MindSporeChecksum final : public FileChecksum {
   void write(const std::filesystem::path& path, const FileRoom& room) const override {
     if (!room.checksum) return;
     const PosixFile file = PosixFile::open_for_writing(path);
-    const std::string digits = mindspore::crc_digits(mindspore::crc_of(file, room.bytes - mindspore::crc_bytes));
+    const std::string digits = mindspore::crc_digits(crc32.of(file, {0, room.bytes - mindspore::crc_bytes}));
     file.write(room.checksum->lo, std::as_bytes(std::span(digits)));
   }
 };

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "base/checked.hpp"
+#include "io/crc.hpp"
 #include "store/element_words.hpp"
-#include "store/mindspore/crc.hpp"
 #include "store/mindspore/element_types.hpp"
 #include "store/mindspore/format.hpp"
 #include "store/mindspore/records.hpp"
@@ -129,7 +129,7 @@ void check_crc(const PosixFile& file, std::uint64_t file_bytes, const Schema& sc
     is_too_large = is_too_large || expected >> 56 != 0;
     expected = expected << 8 | static_cast<std::uint8_t>(digit);
   }
-  const std::uint64_t sum = crc_of(file, end);
+  const std::uint64_t sum = crc32.of(file, {0, end});
   if (sum != expected || is_too_large)
     throw Error(
         Kind::input, file.path(),

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/checked.hpp"
-#include "io/crc32c.hpp"
+#include "io/crc.hpp"
 #include "io/zstd.hpp"
 #include "store/chunked_array.hpp"
 #include "tensor/strided_copy.hpp"
@@ -65,7 +65,7 @@ std::span<const std::byte> checked_sum(std::span<const std::byte> bytes) {
   if (bytes.size() < sum_bytes)
     refuse_chunk("of " + std::to_string(bytes.size()) + " bytes", "those of a CRC-32C, too");
   const auto summed = bytes.first(bytes.size() - sum_bytes);
-  if (crc32c_of(summed) != little_endian(bytes.last(sum_bytes)))
+  if (crc32c.of(summed) != little_endian(bytes.last(sum_bytes)))
     refuse_chunk("whose bytes are not those of its CRC-32C", "those that were written");
   return summed;
 }

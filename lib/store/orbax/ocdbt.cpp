@@ -11,7 +11,7 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/shell_word.hpp"
-#include "io/crc32c.hpp"
+#include "io/crc.hpp"
 #include "io/posix_file.hpp"
 #include "io/zstd.hpp"
 #include "store/cursor.hpp"
@@ -80,7 +80,7 @@ Body body_of(std::string_view all, std::string_view magic, std::uint64_t most) {
   if (const std::uint64_t said = in.little(8); said != all.size())
     refuse("a length of " + std::to_string(said), std::to_string(all.size()) + ", as it has");
   Cursor sum(all.substr(all.size() - 4));
-  if (crc32c_of(all.substr(0, all.size() - 4)) != sum.little(4)) refuse("bytes of another CRC-32C", "those written");
+  if (crc32c.of(all.substr(0, all.size() - 4)) != sum.little(4)) refuse("bytes of another CRC-32C", "those written");
   const std::uint64_t version = in.varint();
   const std::uint64_t packing = in.varint();
   if (version != 0 || packing > 1)

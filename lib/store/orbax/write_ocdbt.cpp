@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/crc32c.hpp"
+#include "io/crc.hpp"
 #include "store/orbax/ocdbt.hpp"
 
 namespace ckpt::orbax {
@@ -32,7 +32,7 @@ std::string enveloped(std::string_view magic, const std::string& body) {
   std::string all(magic);
   put_fixed(all, magic.size() + length_bytes + form.size() + body.size() + crc_bytes, length_bytes);
   all += form + body;
-  put_fixed(all, crc32c_of(all), crc_bytes);
+  put_fixed(all, crc32c.of(all), crc_bytes);
   return all;
 }
 

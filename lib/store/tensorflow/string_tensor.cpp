@@ -8,7 +8,6 @@
 #include "base/protobuf.hpp"
 #include "base/utf8.hpp"
 #include "io/crc.hpp"
-#include "io/crc32c.hpp"
 #include "store/cursor.hpp"
 #include "store/guarded_reading.hpp"
 #include "store/kept_tree.hpp"
@@ -19,7 +18,6 @@ namespace ckpt::tensorflow {
 namespace {
 
 constexpr unsigned sum_bytes = 4;
-constexpr const char* sum_kind = "CRC-32C";
 constexpr std::uint64_t memory_per_string_byte = 48;
 constexpr std::uint64_t string_bytes_per_second = 1U << 20;
 
@@ -32,7 +30,7 @@ std::string little_bytes(std::uint64_t number, unsigned bytes) {
 /// Each length counts as a number of 4 bytes, or of 8 if that is too few.
 std::uint32_t with_length(std::uint32_t crc, std::uint64_t length) {
   const bool is_long = length > std::numeric_limits<std::uint32_t>::max();
-  return crc32c_of(little_bytes(length, is_long ? 8 : 4), crc);
+  return crc32c.of(little_bytes(length, is_long ? 8 : 4), crc);
 }
 
 StringTensor tensor_in(protobuf::Reader& reader, protobuf::Range message, std::uint64_t most) {
@@ -73,9 +71,8 @@ std::vector<std::string> elements_in(std::string_view stored, std::uint64_t coun
   std::vector<std::string> elements;
   if (!stored.empty()) {  // TensorFlow writes the sum of no lengths, too
     const std::string_view written = in.take(sum_bytes);
-    check_crc(sum, unmasked(static_cast<std::uint32_t>(Cursor(written).little(sum_bytes))), "its strings' lengths",
-              sum_kind);
-    sum = crc32c_of(written, sum);
+    crc32c.check(sum, unmasked(static_cast<std::uint32_t>(Cursor(written).little(sum_bytes))), "its strings' lengths");
+    sum = crc32c.of(written, sum);
   }
   if (total != in.left())
     throw Error(Kind::input, "",
@@ -83,9 +80,9 @@ std::vector<std::string> elements_in(std::string_view stored, std::uint64_t coun
                  "take another copy of the checkpoint"});
   for (const std::uint64_t length : lengths) {
     elements.emplace_back(in.take(length));
-    sum = crc32c_of(elements.back(), sum);
+    sum = crc32c.of(elements.back(), sum);
   }
-  check_crc(sum, crc, "its strings", sum_kind);
+  crc32c.check(sum, crc, "its strings");
   return elements;
 }
 
@@ -97,10 +94,10 @@ StoredStrings stored_strings(const std::vector<std::string>& elements) {
   }
   const std::string sum = little_bytes(masked(stored.crc), sum_bytes);
   stored.bytes += sum;
-  stored.crc = crc32c_of(sum, stored.crc);
+  stored.crc = crc32c.of(sum, stored.crc);
   for (const std::string& element : elements) {
     stored.bytes += element;
-    stored.crc = crc32c_of(element, stored.crc);
+    stored.crc = crc32c.of(element, stored.crc);
   }
   return stored;
 }

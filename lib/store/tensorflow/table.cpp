@@ -6,7 +6,6 @@
 #include "base/error.hpp"
 #include "base/protobuf.hpp"
 #include "io/crc.hpp"
-#include "io/crc32c.hpp"
 #include "store/cursor.hpp"
 #include "store/tensorflow/snappy.hpp"
 
@@ -49,7 +48,7 @@ std::string block_at(const PosixFile& file, std::uint64_t file_bytes, const Bloc
   Cursor trailer(all.substr(handle.bytes));
   const std::uint64_t compression = trailer.little(1);
   const auto stored = static_cast<std::uint32_t>(trailer.little(number_bytes));
-  check_crc(crc32c_of(all.substr(0, handle.bytes + 1)), unmasked(stored), place, "CRC-32C");
+  crc32c.check(crc32c.of(all.substr(0, handle.bytes + 1)), unmasked(stored), place);
   if (compression == 1)
     return with_context(place, [&] { return unpacked_snappy(all.substr(0, handle.bytes), most_block_bytes); });
   if (compression != 0)
@@ -121,7 +120,7 @@ class BlockWriter {
     protobuf::put_varint(handle, file.size());
     protobuf::put_varint(handle, bytes_.size());
     bytes_.push_back('\0');  // not compressed
-    put_little(bytes_, masked(crc32c_of(bytes_)));
+    put_little(bytes_, masked(crc32c.of(bytes_)));
     file += bytes_;
     *this = BlockWriter(interval_);
     return handle;

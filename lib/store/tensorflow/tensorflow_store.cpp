@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "io/crc.hpp"
-#include "io/crc32c.hpp"
 #include "io/posix_file.hpp"
 #include "store/checked_file.hpp"
 #include "store/tensorflow/read_bundle.hpp"
@@ -40,7 +39,7 @@ class DataFile final : public CheckedFile {
     if (!checked.crc32c || checked.extents.bytes() == 0) return;
     std::call_once(are_checked_.at(number), [&] {
       const Interval place{checked.extents.offset(), checked.extents.offset() + checked.extents.bytes()};
-      check_crc(crc32c_of(own(), place), *checked.crc32c, name_of(number), "CRC-32C");
+      crc32c.check(crc32c.of(own(), place), *checked.crc32c, name_of(number));
     });
   }
 

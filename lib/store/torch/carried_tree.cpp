@@ -173,7 +173,7 @@ bool ObjectCarrier::write_storage(PickleId id) {
   std::string bytes(given_.insert(place->lo).second ? place->size() : 0, '\0');
   file_.read(place->lo, std::as_writable_bytes(std::span(bytes)));
   if (const auto sum = sums_.find(place->lo); sum != sums_.end() && !bytes.empty())
-    check_crc(crc_of(bytes), sum->second, "data/" + std::string(tree_[key.items[2]].text));
+    crc32.check(crc32.of(bytes), sum->second, "data/" + std::string(tree_[key.items[2]].text));
   out_.sized(bytes_opcode(bytes.size()), bytes);
   out_.opcode(op::tuple, op::binpersid);
   return true;

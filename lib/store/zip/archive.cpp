@@ -37,7 +37,7 @@ std::string read_entry(const PosixFile& file, const ZipEntry& entry, std::uint64
     throw Error(Kind::input, entry.name,
                 {"found " + format_bytes(entry.place.size()), "at most " + format_bytes(most), "is the file damaged?"});
   std::string bytes = file.text(entry.place.lo, entry.place.size());
-  if (entry.crc != 0) check_crc(crc_of(bytes), entry.crc, entry.name);
+  if (entry.crc != 0) crc32.check(crc32.of(bytes), entry.crc, entry.name);
   return bytes;
 }
 

@@ -38,7 +38,7 @@ class ZipFile : public CheckedFile {
  protected:
   const FileExtents& extents(std::size_t number) const { return dataset(number).extents; }
   void compare(std::size_t number, Interval place, std::uint32_t crc) const {
-    check_crc(crc_of(own(), place), crc, name_of(number));
+    crc32.check(crc32.of(own(), place), crc, name_of(number));
   }
 };
 

@@ -55,8 +55,8 @@ class DeflatedData::Stream {
                      "take another copy of the file"});
     }
     at_ += all.size();
-    crc_ = static_cast<std::uint32_t>(::crc32_z(crc_, reinterpret_cast<const Bytef*>(all.data()), all.size()));
-    if (at_ == *entry_.inflated_bytes) check_crc(crc_, entry_.crc, entry_.name);
+    crc_ = crc32.of(all, crc_);
+    if (at_ == *entry_.inflated_bytes) crc32.check(crc_, entry_.crc, entry_.name);
   }
 
  private:

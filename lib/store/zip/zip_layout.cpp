@@ -1,7 +1,5 @@
 #include "store/zip/zip_layout.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
@@ -85,8 +83,7 @@ Interval ZipLayout::add_header(std::string_view name, std::uint64_t bytes, std::
 }
 
 Interval ZipLayout::add(std::string_view name, std::string_view bytes) {
-  const auto checksum = ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  const Interval place = add_header(name, bytes.size(), static_cast<std::uint32_t>(checksum));
+  const Interval place = add_header(name, bytes.size(), crc32.of(bytes));
   put(bytes);
   return place;
 }

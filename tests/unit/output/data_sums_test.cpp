@@ -3,7 +3,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "io/crc32c.hpp"
+#include "io/crc.hpp"
 
 using namespace ckpt;
 
@@ -21,11 +21,11 @@ TEST_CASE("an array's sum is put together from parts in any order, and from what
   std::uint64_t read = 0;
   const auto read_part = [&](Interval part) {
     read += part.size();
-    return crc32c_of(all.substr(part.lo, part.size()));
+    return crc32c.of(all.substr(part.lo, part.size()));
   };
-  CHECK(sums.of(1, 2, bytes.size(), read_part) == crc32c_of(bytes));
+  CHECK(sums.of(1, 2, bytes.size(), read_part) == crc32c.of(bytes));
   CHECK(read == 20);
-  CHECK(sums.of(1, 3, bytes.size(), read_part) == crc32c_of(bytes));  // all of it was there
+  CHECK(sums.of(1, 3, bytes.size(), read_part) == crc32c.of(bytes));  // all of it was there
   CHECK(read == 120);
   CHECK(sums.of(0, 0, 0, read_part) == 0);
 }
