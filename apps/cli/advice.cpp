@@ -47,7 +47,7 @@ std::string words(const Advice& advice, const std::string& layout) {
     case What::resume_or_restart:
       return "go on with --resume, or start anew with --force";
     case What::restart:
-      return "start anew with --force instead of --resume, or remove it";
+      return "start anew with --force instead of --resume, or delete what that job left";
     case What::give_layout:
       return "give its layout with " + layout;
     case What::draft_layout:

@@ -35,18 +35,19 @@ std::string guess(const std::string& word, const std::vector<OptionText>& option
   return "did you mean " + near[0] + "? ";
 }
 
-/// Where a word belongs that stands among the arguments without an option; empty if that cannot be told.
+/// Returns which option a surplus word was meant for, as a remedy; empty if that cannot be told.
 std::string place_of(const std::string& word, const std::vector<OptionText>& options) {
   const auto has = [&](const std::string& name) {
     return std::ranges::any_of(options, [&](const OptionText& option) { return option.has_name(name); });
   };
   std::error_code error;
+  if (word.ends_with(".json") && has("--layout")) return "give a layout with --layout; ";
+  if (std::filesystem::exists(word, error)) return has("--average") ? "--average averages several; " : "";
   const std::size_t equals = word.find('=');
-  if (equals != 0 && equals + 1 < word.size() && word.find_first_not_of("0123456789", equals + 1) == std::string::npos)
-    return "axes are joined by commas: dp=2,tp=4; ";
-  if (word.ends_with(".json") && has("--layout")) return "a layout stands behind --layout; ";
-  if (std::filesystem::exists(word, error)) return has("--average") ? "several are averaged with --average; " : "";
-  return has("--output") ? "the output stands behind -o: -o " + shell_word(word) + "; " : "";
+  const bool is_axis = equals != std::string::npos && equals != 0 && equals + 1 < word.size() &&
+                       word.find_first_not_of("0123456789", equals + 1) == std::string::npos;
+  if (is_axis) return "axes are joined by commas: dp=2,tp=4; ";
+  return has("--output") ? "give the output with -o: -o " + shell_word(word) + "; " : "";
 }
 
 }  // namespace

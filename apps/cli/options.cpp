@@ -55,7 +55,8 @@ void declare_average(CommandLine& line, Verb verb, Options& to) {
       std::string("instead of ") + (verb == Verb::verify ? "A" : "SRC") +
           ": several checkpoints, of whose floating-point elements the sum is taken, each times its weight W (0.5, "
           "1/3, "
-          "-1); exact, and rounded once to the output's dtype, so that neither order nor processes change a bit. Each "
+          "-1); exact, rounded to f64 and then to the output's dtype, so that neither order nor processes change a "
+          "bit. Each "
           "may "
           "be cut, saved and named in its own way: LAYOUT is the layout of one that carries none, --layout that of all "
           "such. All must have the same parameters, in the same shapes; other elements must be equal. An optimizer's "

@@ -187,16 +187,18 @@ void report_failure(const Program& program, const Setup& setup, const Error& err
 /// The trace of one run of the program.
 class Trace {
  public:
-  /// Begins to record, if a trace is asked for. Collective.
   Trace(const Program& program, const Options& options, const Setup& setup, Communicator& processes)
       : file_(*setup.trace),
         name_(program.manual.report_name()),
         processes_(processes),
-        is_asked_for_(!options.trace.empty()) {
-    const auto* const job = std::get_if<ReshardJob>(&setup.job);
-    if (!is_asked_for_ || job == nullptr) return;
-    ahead_ = clock_ahead(processes);
-    trace::begin(most_spans(processes.size(), thread_count(job->resources, processes)));
+        is_asked_for_(!options.trace.empty()) {}
+
+  /// Begins to record, if a trace is asked for: only verbs that write have the option. Collective.
+  void begin(const Setup& setup) {
+    if (!is_asked_for_) return;
+    ahead_ = clock_ahead(processes_);
+    const Resources& resources = std::get<ReshardJob>(setup.job).resources;
+    trace::begin(most_spans(processes_.size(), thread_count(resources, processes_)));
   }
 
   /// Gathers what all processes have recorded, and writes it. `is_whole`: all processes call this; otherwise this one's
@@ -237,8 +239,9 @@ int run_words(const Program& program, const Options& options, Fd standard_output
     setup = set_up(program, options, environment, is_pipe, std::move(standard_output), processes);
     if (!options.wait_timeout.empty()) wait_timeout = parse_wait_timeout(options.wait_timeout);
   });
-  const Trace trace(program, options, setup, processes);
+  Trace trace(program, options, setup, processes);
   try {
+    trace.begin(setup);
     const auto [source, target] = layouts_of(setup.job);
     if (!options.source_layout.empty()) *source = read_layout(options.source_layout, options.source, processes);
     if (auto* const job = std::get_if<ReshardJob>(&setup.job))

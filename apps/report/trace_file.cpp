@@ -27,7 +27,8 @@ std::string name_event(const char* what, std::size_t process, std::size_t thread
 
 std::size_t most_spans(int processes, unsigned threads) {
   constexpr std::size_t of_all = 1U << 16;
-  return std::clamp<std::size_t>(of_all / (static_cast<std::size_t>(processes) * (threads + 1)), 128, 8192);
+  constexpr std::size_t least_spans = 16;
+  return std::clamp<std::size_t>(of_all / (static_cast<std::size_t>(processes) * (threads + 1)), least_spans, 8192);
 }
 
 std::string trace_json(const std::string& program, const std::vector<ProcessTrace>& processes) {

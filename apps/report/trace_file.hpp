@@ -17,7 +17,7 @@ struct ProcessTrace {
   std::vector<trace::Row> rows;
 };
 
-/// Returns how many spans each thread may record, so that a trace stays within some ten thousand.
+/// Returns how many spans each thread may record, so that a trace has at most 65,536, or 16 for each thread.
 std::size_t most_spans(int processes, unsigned threads);
 
 /// Returns --trace's JSON, in the Trace Event Format of Chrome's viewer: a complete event ("X") for each span, in

@@ -26,7 +26,7 @@ struct ShortSpan {
 /// The spans of one thread at a time. Another one may look at them meanwhile.
 class Recorder {
  public:
-  explicit Recorder(std::size_t most) : most_(std::max<std::size_t>(most, 128)) {}
+  explicit Recorder(std::size_t most) : most_(most) {}
 
   void add(const ShortSpan& span) {
     const std::lock_guard lock(mutex_);

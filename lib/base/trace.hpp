@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// What the threads of this process did, and when: for `--trace`. Nothing is recorded before `begin`.
+/// Records what this process's threads did and when, for `--trace`. It records nothing before `begin`.
 namespace ckpt::trace {
 
 using Clock = std::chrono::steady_clock;
@@ -27,7 +27,7 @@ struct Row {
 
 /// Starts recording. The calling thread's row is the first. When a thread has `most` spans, those that are close
 /// together are joined: of each name one remains, as long as all of them, so that sums stay exact. `most`: at least
-/// 128.
+/// 16.
 void begin(std::size_t most);
 /// Returns what has been recorded so far, a row for each thread.
 std::vector<Row> rows();

@@ -288,8 +288,9 @@ void AveragedFiles::make(const Array& array, const Piece& piece, const ReadOwn& 
   at += own_bytes;
   for (std::size_t i = 0; i < others_.size(); ++i) {
     const DType& dtype = array.of_others[i];
-    if (held < piece.count && array.kind == Averaging::Kind::equal) std::memcpy(at, memory.data(), own_bytes);
-    if (held < piece.count && array.kind == Averaging::Kind::sum) std::memset(at, 0, piece.count * dtype.size);
+    const bool may_lack = held < piece.count || !how_.others[i].links.empty();  // padding, here or there
+    if (may_lack && array.kind == Averaging::Kind::equal) std::memcpy(at, memory.data(), own_bytes);
+    if (may_lack && array.kind == Averaging::Kind::sum) std::memset(at, 0, piece.count * dtype.size);
     sources.push_back(at);
     for (const auto& [parameter, region] : piece.regions) others_[i]->read(parameter, region, piece.begin, at, scratch);
     if (counts && !how_.others[i].told.empty() && how_.others[i].links.empty()) add_sums(piece, i + 1, dtype, at);

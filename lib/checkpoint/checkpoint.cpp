@@ -1,7 +1,6 @@
 #include "checkpoint/checkpoint.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -23,6 +22,7 @@
 #include "checkpoint/whole_tensors.hpp"
 #include "layout/language/layout.hpp"
 #include "layout/names/better_pattern.hpp"
+#include "layout/names/characters.hpp"
 #include "layout/names/literal.hpp"
 #include "layout/names/naming.hpp"
 #include "layout/names/pattern.hpp"
@@ -328,15 +328,14 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
     others.push_back(other.what.empty() ? other.name : other.name + " (" + other.what + ")");
   if (others.empty()) return;
   const auto without_digits = [](std::string name) {
-    std::erase_if(name, [](unsigned char c) { return std::isdigit(c) != 0; });
+    std::erase_if(name, is_digit);
     return name;
   };
-  const bool go_on_counting =
-      !describes_itself_ && table_.count() != 0 && std::ranges::any_of(others, [&](const std::string& other) {
-        return without_digits(other) == without_digits(file_name(0));
-      });
-  log::warn("{} does not name these files, which are left out: {}{}", layout_.origin, join(others),
-            go_on_counting ? "; are they further cards', and the \"shape\" of its mesh too small?" : "");
+  const bool has_more_cards = !describes_itself_ && table_.count() != 0 &&
+                              std::ranges::find(others, without_digits(file_name(0)), without_digits) != others.end();
+  log::warn(
+      "{} does not name these files, which are left out: {}{}", layout_.origin, join(others),
+      has_more_cards ? "; is the \"shape\" of its mesh too small, and are these the files of further cards?" : "");
 }
 
 void Checkpoint::read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes) {

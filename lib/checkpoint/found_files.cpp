@@ -98,9 +98,8 @@ void leave_out_runs(const fs::path& path, std::vector<std::string>& names, Sourc
   runs.erase("");  // those right in the directory
   if (runs.empty()) return;
   std::erase_if(names, [&](const std::string& name) { return runs.contains(fs::path(name).parent_path().string()); });
-  log::warn(
-      "{}: what lies right in it is read ({}), and not the checkpoints of torch.distributed.checkpoint below it: {}",
-      path.string(), join(names), join({runs.begin(), runs.end()}));
+  log::warn("{}: these files are read: {}; the checkpoints of torch.distributed.checkpoint below it are not: {}",
+            path.string(), join(names), join({runs.begin(), runs.end()}));
 }
 
 FoundFiles all_files(const fs::path& path, bool is_single, SourceStore& store, Communicator& processes) {

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/printable.hpp"
+#include "base/trace.hpp"
 #include "exchange/device_round.hpp"
 #include "processes/communicator.hpp"
 
@@ -212,6 +213,7 @@ class DeviceRun {
     const auto sends = rounds_.outgoing(round.plan.sent, round.sent());
     const auto receives = rounds_.incoming(round.plan.received, round.received());
     if (sends.empty() && receives.empty()) return;
+    const trace::Timed timed("exchange");  // until the link is done
     device_->exchange(sends, receives);
     wait_until([&] { return device_->is_linked(); });
   }

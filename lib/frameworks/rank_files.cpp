@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "frameworks/cut_rules.hpp"
 #include "frameworks/rank_families.hpp"
@@ -155,9 +156,9 @@ class RankFiles {
                     {"two kinds of files are called \"" + family.label + "\"", "one of them", "give a layout"});
     if (families_.size() > 1)
       log::info(
-          "{}: there are several kinds of files, and each tensor's name begins with its own: {}; one kind: --only "
-          "'{}/*'",
-          origin_, join({labels.begin(), labels.end()}), *labels.begin());
+          "{}: there are several kinds of files; each tensor's name begins with that of its kind: {}; to take one "
+          "kind: --only {}",
+          origin_, join({labels.begin(), labels.end()}), shell_word(*labels.begin() + "/*"));
   }
 
   bool are_of_one_rank() const {

@@ -39,7 +39,17 @@ constexpr std::size_t word_bytes = 8;
 
 }  // namespace
 
-/// What a polynomial's sums are computed with.
+namespace {
+
+/// Sixteen bytes are a polynomial, whose first bit belongs to x^127. A product of two words without carries is one of
+/// degree 127, too, if one of its factors lacks a power of x.
+constexpr std::size_t lane_bytes = 16;
+constexpr std::size_t lanes = 8;  // side by side: a product takes several cycles, and one can begin in each
+constexpr std::size_t step_bytes = lanes * lane_bytes;
+
+}  // namespace
+
+/// The constants for sums of one polynomial.
 struct CrcNumbers {
   constexpr explicit CrcNumbers(std::uint32_t of) : polynomial(of) {
     powers[0] = 1U << 30U;
@@ -51,6 +61,8 @@ struct CrcNumbers {
         if (bit % 8 == 7) tables[bit / 8][byte] = sum;
       }
     }
+    by_step = factors(step_bytes);
+    by_lane = factors(lane_bytes);
   }
 
   constexpr std::uint32_t power(std::uint64_t exponent, std::size_t step = 0) const {
@@ -60,11 +72,18 @@ struct CrcNumbers {
     return result;
   }
 
+  /// What moves a lane by this many bytes: factors of its first word and its second one.
+  constexpr std::array<std::uint64_t, 2> factors(std::size_t bytes) const {
+    return {std::uint64_t{power(8 * bytes + 63)} << 32U, std::uint64_t{power(8 * bytes - 1)} << 32U};
+  }
+
   std::uint32_t polynomial;
-  /// x^(2^n): the number of bits of a 64-bit number of bytes has 67 digits.
+  /// x^(2^n). A run of fewer than 2^64 bytes has a number of bits with at most 67 binary digits.
   std::array<std::uint32_t, 67> powers{};
-  /// Of each byte with n bytes of zeros behind it.
+  /// tables[n][b]: what byte b becomes when n zero bytes follow it.
   std::array<std::array<std::uint32_t, 256>, word_bytes> tables{};
+  std::array<std::uint64_t, 2> by_step{};
+  std::array<std::uint64_t, 2> by_lane{};
 };
 
 namespace {
@@ -84,24 +103,12 @@ std::uint32_t by_table(const CrcNumbers& numbers, std::uint32_t sum, const std::
 }
 
 #if defined(__x86_64__)
-/// Sixteen bytes are a polynomial, whose first bit belongs to x^127. A product of two words without carries is one of
-/// degree 127, too, if one of its factors lacks a power of x.
-constexpr std::size_t lane_bytes = 16;
-constexpr std::size_t lanes = 8;  // side by side: a product takes several cycles, and one can begin in each
-constexpr std::size_t step_bytes = lanes * lane_bytes;
-
-/// What moves a lane by this many bytes: factors of its first word and its second one.
-__attribute__((target("pclmul,sse2"))) inline __m128i factors(const CrcNumbers& numbers, std::size_t bytes) {
-  const auto factor = [&](std::size_t exponent) { return std::uint64_t{numbers.power(exponent)} << 32U; };
-  return _mm_set_epi64x(static_cast<long long>(factor(8 * bytes - 1)), static_cast<long long>(factor(8 * bytes + 63)));
-}
-
 __attribute__((target("pclmul,sse2"))) inline __m128i moved(__m128i lane, __m128i factors) {
   return _mm_xor_si128(_mm_clmulepi64_si128(lane, factors, 0x00), _mm_clmulepi64_si128(lane, factors, 0x11));
 }
 
-__attribute__((target("pclmul,sse2"))) inline __m128i load(const std::byte* at) {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+__attribute__((target("pclmul,sse2"))) inline __m128i load(const void* at) {
+  return _mm_loadu_si128(static_cast<const __m128i*>(at));
 }
 
 /// After Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (2009).
@@ -116,11 +123,11 @@ __attribute__((target("pclmul,sse2"))) std::uint32_t by_products(const CrcNumber
   all[0].bits = _mm_xor_si128(all[0].bits, _mm_cvtsi32_si128(static_cast<int>(sum)));
   at += step_bytes;
   count -= step_bytes;
-  const __m128i by_step = factors(numbers, step_bytes);
+  const __m128i by_step = load(numbers.by_step.data());
   for (; count >= step_bytes; count -= step_bytes, at += step_bytes)
     for (std::size_t i = 0; i < lanes; ++i)
       all[i].bits = _mm_xor_si128(moved(all[i].bits, by_step), load(at + i * lane_bytes));
-  const __m128i by_lane = factors(numbers, lane_bytes);
+  const __m128i by_lane = load(numbers.by_lane.data());
   for (std::size_t i = 1; i < lanes; ++i) all[i].bits = _mm_xor_si128(moved(all[i - 1].bits, by_lane), all[i].bits);
   std::array<std::byte, lane_bytes> rest{};
   _mm_storeu_si128(reinterpret_cast<__m128i*>(rest.data()), all.back().bits);

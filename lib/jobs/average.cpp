@@ -260,25 +260,21 @@ std::optional<Changes> changes_of(const std::filesystem::path& path, const Resou
   return changed;
 }
 
-/// As changes_of, from what this job has read of a source; outer nothing if that is not all that it takes of it.
-std::optional<std::optional<Changes>> changes_seen(const AveragedFiles& files, std::size_t source,
-                                                   const std::vector<PartialSum>& sums) {
+/// Returns whether this job has read all that it takes of a source, and it is what the source's manifest says.
+bool is_as_told(const AveragedFiles& files, std::size_t source, const std::vector<PartialSum>& sums) {
   const Averaging& how = files.how();
   const AveragedSource* const other = source == 0 ? nullptr : &how.others[source - 1];
   const auto& told = other == nullptr ? how.told : other->told;
-  if (told.empty()) return std::nullopt;
-  Changes changed;
   for (ParameterId p = 0; p < how.kinds.size(); ++p) {
     if (how.kinds[p] == Averaged::own) continue;
     const Tensor& tensor =
         other == nullptr ? how.placement.tensors()[p] : other->placement.tensors()[other->source_of[p]];
     const auto was = told.find(tensor.name);
-    if (was == told.end()) continue;
-    if (sums[p].bytes != tensor.bytes()) return std::nullopt;
-    const auto is = fingerprint(sums[p], describe_tensor(tensor.name, tensor.dtype.name, tensor.shape));
-    if (to_string(is) != was->second) changed.insert(tensor.name);
+    if (was == told.end() || sums[p].bytes != tensor.bytes()) return false;
+    if (to_string(fingerprint(sums[p], describe_tensor(tensor.name, tensor.dtype.name, tensor.shape))) != was->second)
+      return false;
   }
-  return changed.empty() ? std::optional<Changes>() : changed;
+  return true;
 }
 
 }  // namespace
@@ -346,10 +342,10 @@ void warn_of_changed_sources(const AveragedFiles& files, const Resources& resour
           [&] { says_something = found && (!is_sealed(found->text) || !manifest_fingerprints(*source).empty()); });
     if (processes.maximum(says_something ? 1 : 0) == 0) continue;
     const std::vector<PartialSum> sums = added_up(files.sums(i), processes);
-    std::optional<std::optional<Changes>> seen;
-    if (is_sealed(found->text)) agree(processes, [&] { seen = changes_seen(files, i, sums); });
-    const bool is_seen = processes.maximum(seen ? 0 : 1) == 0;
-    const auto changes = is_seen ? *seen : changes_of(source->path(), resources, stores, processes);
+    bool is_same = false;
+    agree(processes, [&] { is_same = is_sealed(found->text) && is_as_told(files, i, sums); });
+    if (processes.maximum(is_same ? 0 : 1) == 0) continue;
+    const std::optional<Changes> changes = changes_of(source->path(), resources, stores, processes);
     if (changes && processes.rank() == 0)
       log::warn("{}", changed_warning(source->path().string(), {changes->begin(), changes->end()}));
   }

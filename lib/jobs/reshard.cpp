@@ -402,6 +402,12 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
 
 // ---- Read back, and publish
 
+/// Holds averaged sources against their manifests.
+void warn_of_changed_sources(Run& run, const ReshardSides& sides) {
+  if (sides.checkpoint.averaged() != nullptr && run.job.is_verified())
+    warn_of_changed_sources(*sides.checkpoint.averaged(), run.job.resources, run.stores, run.processes);
+}
+
 void read_back(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& made) {
   run.counters.phase = Phase::reread;
   check_reread(sides.target.placement, made.files, *made.sums, plan.exchange->chunk_bytes(), run.threads,
@@ -411,8 +417,7 @@ void read_back(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& 
 }
 
 void publish(Run& run, const ReshardSides& sides, NewFiles& made, const TableShuffle::Sums& table_sums) {
-  if (sides.checkpoint.averaged() != nullptr && run.job.is_verified())
-    warn_of_changed_sources(*sides.checkpoint.averaged(), run.job.resources, run.stores, run.processes);
+  warn_of_changed_sources(run, sides);
   run.counters.phase = Phase::publish;
   made.files.complete_sums(run.processes);
   run.report.manifest = write_manifest({run.job, sides, run.text, made.sums, table_sums, made.sidecars}, made.files,
@@ -444,6 +449,7 @@ void confirm(Run& run, const ReshardSides& sides) {
   Plan plan(run, sides);  // the earlier run may have looked at less: --replicas trust, --unlike, without --strict
   check_copies(run, sides, plan);
   check_places_of_elements(run, sides, plan);
+  warn_of_changed_sources(run, sides);
   run.output.check_warnings();
   run.report.is_standing = true;
   run.counters.phase = Phase::done;

@@ -257,7 +257,7 @@ void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
 
 /// Warns if rounded weights are widened although the checkpoint has their master weights, too.
 void warn_of_rounded_weights(const ReshardJob& job, ReshardSides& sides) {
-  if (job.names.takes_masters) return;
+  if (job.names.takes_masters || sides.checkpoint.masters().empty()) return;
   std::vector<std::string> widened;
   for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
     const Tensor& source = sides.source.placement.tensors()[sides.selection.source_of[i]];
@@ -265,8 +265,8 @@ void warn_of_rounded_weights(const ReshardJob& job, ReshardSides& sides) {
       widened.push_back(sides.selection.tensors[i].name);
   }
   if (!widened.empty())
-    sides.source.warnings.push_back("what training had rounded is cast to a wider dtype: " + join(widened) +
-                                    "; --master-weights takes the numbers that it was rounded from");
+    sides.source.warnings.push_back("rounded weights are cast to a wider dtype, and stay rounded: " + join(widened) +
+                                    "; --master-weights takes the optimizer's unrounded ones");
 }
 
 /// Throws input for an output without tensors, which is a mistake. Only warns if the source lacks tensors, too, and the
@@ -344,6 +344,15 @@ void drop_leaves(const Checkpoint& checkpoint, ReshardSides& sides) {
   if (!names.empty()) sides.selection.notes.push_back("no tensors, left out: " + join({names.begin(), names.end()}));
 }
 
+/// Throws usage if --only takes none of `names`, all that the source has.
+void check_any_chosen(const NameChoice& choice, const Placement& chosen, const std::vector<std::string>& names) {
+  if (choice.only.empty() || names.empty() || !chosen.tensors().empty()) return;
+  const Pattern& first = choice.only.front();
+  if (is_used(first, names)) return;  // --drop left nothing of it
+  throw Error(Kind::usage, "--only " + shell_word(first.text()),
+              {"no parameter", "at least one", better_pattern(first, names), {Advice::What::choose_others, ""}});
+}
+
 /// Resolves the source by its layout, and selects what the job takes of it. Collective.
 void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
@@ -357,15 +366,17 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
   agree(processes, [&] { check_has_masters(job, checkpoint); });
   explain_conflict(conflict, processes, [&] {
     agree(processes, [&] {
-      std::vector<std::string> names;  // all logical ones
+      std::set<std::string> all;  // logical names
       const auto keep = [&](const std::string& name) {
-        names.push_back(name);
+        all.insert(name);
         return conflict.keep(name);
       };
       sides.source = has_choice ? resolve(checkpoint, keep, conflict.expected_shape)
                                 : resolve(checkpoint, conflict.keep, conflict.expected_shape);
       if (job.names.takes_masters)
-        for (const auto& [name, of] : checkpoint.masters()) names.push_back(name);
+        for (const auto& [name, of] : checkpoint.masters()) all.insert(name);
+      const std::vector<std::string> names(all.begin(), all.end());
+      check_any_chosen(job.names, sides.source.placement, names);
       if (has_choice && job.deltas.empty() && job.average.empty())  // other sources may have those names
         for (std::string& warning : unused_patterns(job.names, checkpoint, names))
           sides.source.warnings.push_back(std::move(warning));

@@ -51,11 +51,6 @@ constexpr std::array<ForeignEnding, 15> foreign_endings{{{".npz", "NumPy's"},
                                                          {".gz", "of a compressed file"},
                                                          {".zst", "of a compressed file"}}};
 
-std::string lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 /// Recognises misspelt endings such as ".safetensor" and ".H5": at most one letter in four differs, but at least one
 /// letter may. In short endings another letter makes another word: ".ptt" means ".pt", while ".pb" and ".pt2" belong to
 /// others.

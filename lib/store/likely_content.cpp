@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <fstream>
 #include <string_view>
 
 #include "base/shell_word.hpp"
+#include "base/text.hpp"
 #include "store/stores.hpp"
 
 namespace ckpt {
@@ -95,7 +95,7 @@ LikelyContent text_content(const FileProbe& file) {
   std::string begin = file.first.substr(0, 64);
   if (begin.starts_with("\xef\xbb\xbf")) begin.erase(0, 3);
   begin.erase(0, std::min(begin.find_first_not_of(" \t\r\n"), begin.size()));
-  std::transform(begin.begin(), begin.end(), begin.begin(), [](unsigned char c) { return std::tolower(c); });
+  begin = lower_case(begin);
   const char* const again = "a server has answered with it instead of the file: download the file again";
   if (begin.starts_with("<!doctype html") || begin.starts_with("<html")) return {"an HTML page", again, true};
   if (begin.starts_with("<?xml")) return {"XML", again, true};

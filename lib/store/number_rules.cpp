@@ -1,7 +1,6 @@
 #include "store/number_rules.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -34,8 +33,7 @@ std::string likely_float(std::uint64_t bytes) {
 }
 
 bool names_a_type(const std::string& attribute) {
-  std::string name = attribute;
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string name = lower_case(attribute);
   for (const char* part : {"type", "format", "encoding", "precision"})
     if (name.find(part) != std::string::npos) return true;
   return false;

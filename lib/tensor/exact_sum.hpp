@@ -10,7 +10,7 @@ namespace ckpt {
 /// product (U. Kulisch's long accumulator). It has room for 2^100 products of magnitudes to 2^1360.
 class ExactSum {
  public:
-  /// Adds a product of finite numbers whose last bits are no multiples of less than 2^-1536 together.
+  /// Adds the product of two finite numbers, which must be a multiple of 2^-1484.
   void add(double factor, double other);
   /// The sum, rounded to the nearest f64, ties to even; infinite if it is too large; +0 if it is 0.
   double rounded() const;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
 #include "layout/names/card_words.hpp"
 #include "layout/names/literal.hpp"
 
@@ -38,8 +39,7 @@ std::optional<PartName> numbered(const std::string& name, std::size_t begin, std
   if (digits == 0 || digits == component.size()) return std::nullopt;
   std::string word = component.substr(0, digits);
   while (!word.empty() && !std::isalpha(static_cast<unsigned char>(word.back()))) word.pop_back();
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+  word = lower_case(word);
   if (std::find(counting_words.begin(), counting_words.end(), word) == counting_words.end()) return std::nullopt;
   return PartName{name.substr(0, begin), component.substr(0, digits), component.substr(digits), name.substr(end)};
 }

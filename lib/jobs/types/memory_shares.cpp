@@ -73,16 +73,14 @@ LargestChunk largest_chunk(const Checkpoint& checkpoint, const Placement& placem
   }
   if (const AveragedFiles* const averaged = checkpoint.averaged()) {
     for (const AveragedSource& other : averaged->how().others) {
-      LargestChunk found = largest_chunk(other.checkpoint, other.placement);
-      found.value_bytes += largest.value_bytes;
-      found.together_bytes += largest.together_bytes;  // rows of all of them are read at a time
-      if (largest.together_bytes != 0) found.beside = largest.beside;
-      if (found.decoding_bytes < largest.decoding_bytes) {
-        found.place = largest.place;
-        found.bytes = largest.bytes;
-        found.decoding_bytes = largest.decoding_bytes;
-      }
-      largest = std::move(found);
+      const LargestChunk found = largest_chunk(other.checkpoint, other.placement);
+      largest.value_bytes += found.value_bytes;
+      if (largest.together_bytes == 0) largest.beside = found.beside;
+      largest.together_bytes += found.together_bytes;  // rows of all of them are read at a time
+      if (found.decoding_bytes <= largest.decoding_bytes) continue;
+      largest.place = found.place;
+      largest.bytes = found.bytes;
+      largest.decoding_bytes = found.decoding_bytes;
     }
     largest.is_averaged = true;
   }

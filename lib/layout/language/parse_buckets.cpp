@@ -90,7 +90,7 @@ std::vector<Bucket> parse_bucket(const Node& node, const Mesh& mesh, std::size_t
     Bucket bucket = common;
     bucket.name = names[i];
     bucket.members = parse_members(members, mesh, common.axis, names, i);
-    // All names have as many members: the first tells for all, before the others' are made.
+    // Every name has as many members, so the first bucket shows whether all fit, before the others are made.
     if (bucket.members.size() > members_left / (names.size() - i))
       members.fail("more than 8388608 members in all buckets", "fewer");
     members_left -= bucket.members.size();

@@ -7,7 +7,23 @@
 
 namespace ckpt {
 
+namespace {
+
+/// Whether a part of "a.*,b.*" would match: users of other programs join their patterns.
+bool is_list(const std::string& text, const std::vector<std::string>& names) {
+  if (text.find(',') == std::string::npos) return false;
+  for (std::size_t at = 0, end = 0; end != text.size(); at = end + 1) {
+    end = std::min(text.find(',', at), text.size());
+    const Pattern part(text.substr(at, end - at));
+    if (std::ranges::any_of(names, [&](const std::string& name) { return part.matches(name); })) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string better_pattern(const Pattern& pattern, const std::vector<std::string>& names) {
+  if (is_list(pattern.text(), names)) return "give the option once for each pattern";
   for (const std::string& text : {pattern.text() + "/*", pattern.text() + ".*", "*" + pattern.text() + "*"}) {
     const Pattern wider(text);
     const auto count =

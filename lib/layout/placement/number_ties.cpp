@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <set>
 #include <string_view>
+
+#include "base/text.hpp"
 
 namespace ckpt {
 
@@ -14,12 +15,6 @@ namespace {
 using Role = NumberTie::Role;
 
 constexpr std::string_view separators = "./:";
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 template <std::size_t Count>
 bool holds_any(std::string_view text, const std::array<std::string_view, Count>& parts) {

@@ -503,7 +503,7 @@ QuantisationConfig QuantisationConfig::parse(const std::string& text, const std:
   take_text(object, "quant_method", config.method);
   take_text(object, "checkpoint_format", config.format);
   take_text(object, "version", config.version);
-  std::ranges::transform(config.version, config.version.begin(), [](unsigned char c) { return std::tolower(c); });
+  config.version = lower_case(config.version);
   take_block(object, "weight_block_size", config);
   if (const auto reordered = object.find("desc_act"); reordered != object.end())
     config.is_reordered = *reordered == true;
