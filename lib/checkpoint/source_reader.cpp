@@ -60,7 +60,7 @@ StoredSample SourceReader::sample(Position card, ArrayId array) {
 }
 
 GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
-                                std::optional<KeySets> sums) {
+                                std::optional<KeySets> sums, StoredSums* stored) {
   check_interrupt();
   const auto index = dataset(transfer.card, transfer.array);
   if (!index)
@@ -68,7 +68,7 @@ GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
   const FileNumber number = where_.file(transfer.card, transfer.array);
   const auto file = files_.get(number);
-  const GatherContext context{*windows_, {files_.blocks(), number}};
+  const GatherContext context{*windows_, {files_.blocks(), number}, stored};
   if (!sums) return gather(*file, *index, transfer, nullptr, target, scratch, context);
   const Summing summing = transfer.place.is_linked
                               ? Summing{transfer.place.strides, *sums, transfer.place.first}

@@ -378,12 +378,14 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
   run.counters.phase = Phase::move;
   const std::uint64_t total = bytes_written_by(run.process(), plan.moves.shares, target) - made.kept_bytes;
   run.counters.bytes_total = total;
-  FileWorkload work({plan.moves.planner, plan.moves.casts, plan.moves.readers, reader, made.files, run.process(),
-                     run.counters, made.sums, journal.get()},
-                    std::move(chunks));
+  FileWorkload work(
+      {plan.moves.planner, plan.moves.casts, plan.moves.readers, reader, made.files, run.process(), run.counters,
+       made.sums, journal.get(), plan.kind == ExchangeKind::direct && !run.job.output.is_pipe},
+      std::move(chunks));
   if (run.output.place() != nullptr) run.output.place()->fill();
   exchange.run(work);
   reader.read_buffered();
+  agree(run.processes, [&] { work.finish(run.threads); });
   TableShuffle::Sums table_sums = move_tables(run, sides, plan, made, finished, journal.get());
   run.report.bytes_to_write = run.processes.sum(total);
   run.text.report_to(run.report);
