@@ -139,12 +139,16 @@ constexpr std::array pointers{Pointer{"latest", named_by_word}, Pointer{"latest_
                               Pointer{"latest_checkpointed_iteration.txt", named_by_iteration},
                               Pointer{"checkpoint", named_by_tensorflow}};
 
+/// Whether the checkpoint of a directory was never finished.
+bool is_unfinished(const fs::path& directory) {
+  const auto described = SelfDescribed::find(directory);
+  return described && described->is_unfinished();
+}
+
 /// "give step-1", or of several the last that can be read as an example.
 std::string give_one(const fs::path& directory, const std::vector<std::string>& below) {
   const auto is_readable = [&](const std::string& name) {
-    const auto described = SelfDescribed::find(directory / name);
-    return !name.ends_with("_universal") && !foreign_directory(directory / name) &&
-           !(described && described->is_unfinished());
+    return !name.ends_with("_universal") && !foreign_directory(directory / name) && !is_unfinished(directory / name);
   };
   const auto last = std::find_if(below.rbegin(), below.rend(), is_readable);
   const std::string path = shell_word((directory / (last == below.rend() ? below.back() : *last)).string());
@@ -193,7 +197,8 @@ std::optional<Error> stale_pointer(const fs::path& directory, SourceStore& store
     std::error_code error;
     const bool is_empty = is_plain_file(file) && fs::file_size(file, error) == 0;
     if (!is_empty && (named.empty() || fs::exists(directory / named, error) || error)) continue;
-    const std::vector<std::string> below = checkpoints_below(directory, store);
+    std::vector<std::string> below = checkpoints_below(directory, store);
+    std::erase_if(below, [&](const std::string& name) { return is_unfinished(directory / name); });
     if (is_empty)
       return Error(Kind::input, file.string(),
                    {"it is empty", "the name of a checkpoint beside it",
@@ -265,6 +270,12 @@ std::vector<PassedOver> files_passed_over(const fs::path& directory, const std::
 }
 
 Error parent_directory_error(const fs::path& directory, const std::vector<std::string>& below) {
+  if (std::ranges::all_of(below, [&](const std::string& name) { return is_unfinished(directory / name); }))
+    return {
+        Kind::input,
+        directory.string(),
+        {"none of the checkpoints in it was finished: " + join(below), "one that was",
+         "take another directory; give " + shell_word((directory / below.back()).string()) + " to see what it lacks"}};
   const std::string found = below.size() == 1
                                 ? "it holds a checkpoint: " + below.front()
                                 : "it holds " + std::to_string(below.size()) + " checkpoints: " + join(below);

@@ -22,6 +22,10 @@ class Gatherer {
       : file_(file), dataset_(dataset), transfer_(transfer), summing_(summing), scratch_(scratch), context_(context) {}
 
   GatherResult gather(std::byte* target) {
+    if (context_.sums != nullptr)
+      sum_ = context_.sums->of(file_, context_.ahead.file, dataset_, transfer_);
+    else
+      file_.check(dataset_);
     std::optional<Region> as_stored;
     if (const auto form = file_.strided(dataset_)) {
       as_stored = restrided(transfer_.source, form->shape, form->strides);
@@ -46,6 +50,7 @@ class Gatherer {
     const bool is_held = held.address != nullptr;
     if (is_held && span <= held.bytes && is_in_one_extent(offset, span)) {
       move(region, copy, held.address, target);
+      if (copy.depth == 0) add_to_sum(offset, {target, static_cast<std::size_t>(copy.run)});
       context_.ahead.blocks->count_used(copy.bytes());
       gathered_.bytes_read += copy.bytes();
       return;
@@ -62,6 +67,7 @@ class Gatherer {
       gathered_.bytes_read += copy.bytes();
     } else if (copy.depth == 0) {
       read(offset, {target, static_cast<std::size_t>(copy.run)});
+      add_to_sum(offset, {target, static_cast<std::size_t>(copy.run)});
       // One run on both sides: the target has the file's order.
       if (summing_ != nullptr)
         gathered_.sum +=
@@ -130,6 +136,12 @@ class Gatherer {
     is_as_stored_ ? read_as_stored(file_, dataset_, offset, out, context_.ahead) : file_.read(dataset_, offset, out);
   }
 
+  /// Adds a run that was read to the dataset's stored checksum, if that is compared on the way.
+  void add_to_sum(std::uint64_t offset, std::span<const std::byte> run) {
+    if (sum_ && is_in_one_extent(offset, run.size()))
+      context_.sums->add(*sum_, file_, located_->extent.offset + (offset - located_->extent.start), run);
+  }
+
   /// Copies a region whose elements are at `source` in the file's order, and sums it if asked to.
   void move(const Region& region, const StridedCopy& copy, const std::byte* source, std::byte* target) {
     if (summing_ == nullptr) return run(copy, source, target);
@@ -146,6 +158,7 @@ class Gatherer {
   bool is_as_stored_ = true;              // offsets and strides are those of the file
   std::optional<LocatedExtent> located_;  // the extent looked up last
   bool can_map_ = true;
+  std::shared_ptr<StoredSums::Sum> sum_;
   GatherResult gathered_;
 };
 
@@ -153,7 +166,6 @@ class Gatherer {
 
 GatherResult gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
                     std::byte* target, std::span<std::byte> scratch, const GatherContext& context) {
-  file.check(dataset);
   return Gatherer(file, dataset, transfer, summing, scratch, context).gather(target);
 }
 

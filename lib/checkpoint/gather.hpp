@@ -5,6 +5,7 @@
 #include <span>
 
 #include "checkpoint/prefetched_bytes.hpp"
+#include "checkpoint/stored_sums.hpp"
 #include "io/mapped_windows.hpp"
 #include "plan/planner.hpp"
 #include "store/store.hpp"
@@ -28,6 +29,7 @@ struct Summing {
 struct GatherContext {
   MappedWindows& windows;
   ReadAhead ahead = {};
+  StoredSums* sums = nullptr;  ///< compares stored checksums on the way; null: they are compared first
 };
 
 /// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short runs that lie close

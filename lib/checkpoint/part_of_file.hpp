@@ -22,6 +22,10 @@ class PartOfFile : public SourceFile {
     whole_->read(places_.at(dataset), offset, out);
   }
   void check(std::size_t dataset) override { whole_->check(places_.at(dataset)); }
+  std::optional<StoredSum> stored_sum(std::size_t dataset) const override {
+    return whole_->stored_sum(places_.at(dataset));
+  }
+  void compare(std::size_t dataset, std::uint32_t sum) const override { whole_->compare(places_.at(dataset), sum); }
   std::optional<StridedForm> strided(std::size_t dataset) const override {
     return whole_->strided(places_.at(dataset));
   }

@@ -61,7 +61,7 @@ StoredSample SourceReader::sample(Position card, ArrayId array) {
 }
 
 GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
-                                std::optional<KeySets> sums) {
+                                std::optional<KeySets> sums, StoredSums* stored) {
   check_interrupt();
   const auto index = dataset(transfer.card, transfer.array);
   if (!index)
@@ -77,7 +77,7 @@ GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std
   if (const AveragedFiles* const averages = checkpoint_.averaged())
     if (const auto made = averages->read(number, *index, transfer, target, how)) return *made;
   const auto file = files_.get(number);
-  const GatherContext context{*windows_, {files_.blocks(), number}};
+  const GatherContext context{*windows_, {files_.blocks(), number}, stored};
   return gather(*file, *index, transfer, how, target, scratch, context);
 }
 

@@ -25,9 +25,12 @@ class SourceReader {
   SourceReader(const Checkpoint& checkpoint, const Placement& placement, SourceStore& store, std::uint64_t window_bytes,
                std::size_t most_open);
 
-  /// Performs a transfer: its first element goes to `target`. Sums the elements if asked to.
+  /// Performs a transfer: its first element goes to `target`. Sums the elements if asked to. `stored`: compares the
+  /// files' own checksums on the way; null: they are compared first.
   GatherResult read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
-                    std::optional<KeySets> sums = std::nullopt);
+                    std::optional<KeySets> sums = std::nullopt, StoredSums* stored = nullptr);
+
+  std::shared_ptr<SourceFile> file(FileNumber number) { return files_.get(number); }
 
   /// If few of `files` are in the page cache, reads them ahead with direct I/O until `read_buffered`, into
   /// `spare_bytes` and most of the windows' memory. `files`: those that this process reads, in total. Returns how many

@@ -14,6 +14,8 @@ namespace {
 // Twice the size of a core's own cache on today's servers, but no more than the largest block of memory in which the
 // system keeps a file: with smaller blocks, a large file takes longer.
 constexpr std::uint64_t best_local_chunk = 2ULL << 20;
+/// The most that one record of a journal covers.
+constexpr std::uint64_t largest_chunk = 64ULL << 20;
 constexpr std::uint64_t best_scratch = 256ULL << 10;
 
 // Clearing so little takes less time than finding out whether it is necessary.
@@ -28,7 +30,8 @@ class DirectExchange final : public Exchange {
     const std::uint64_t each = staging.memory_bytes / threads_;
     scratch_bytes_ = std::min(best_scratch, each / 3);
     const std::uint64_t rest = each - scratch_bytes_;
-    chunk_bytes_ = std::min(best_local_chunk, rest - std::min(rest, Stretch::line));
+    chunk_bytes_ =
+        std::min(staging.has_large_chunks ? largest_chunk : best_local_chunk, rest - std::min(rest, Stretch::line));
   }
 
   const char* name() const noexcept override { return "direct"; }

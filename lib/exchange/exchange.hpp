@@ -121,6 +121,7 @@ struct Staging {
   unsigned threads = 1;
   std::uint64_t device_memory_bytes = 2ULL << 30;  ///< of each process, on its GPU
   std::chrono::seconds stall_limit{120};           ///< how long GPUs may make no progress
+  bool has_large_chunks = false;  ///< direct: chunks as large as memory allows, if much is decoded again for each
 };
 
 /// Returns an exchange in which every process reads what it writes: all see all source files.

@@ -256,6 +256,11 @@ class DcpDescription {
 
 }  // namespace
 
+bool is_unfinished_dcp(const fs::path& directory) {
+  return (!is_there(directory / metadata_file) && torch::dcp_metadata_files(directory).empty()) ||
+         (is_there(directory / common_file) && !is_there(directory / finished_file));
+}
+
 bool is_dcp(const fs::path& directory) {
   return has_data_file(directory);
 }

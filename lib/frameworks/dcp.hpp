@@ -12,6 +12,8 @@ inline constexpr const char* torch_dist_finished = "metadata.json";
 
 /// Whether torch.distributed.checkpoint (FSDP2, torchtitan, Megatron's torch_dist) wrote a directory, finished or not.
 bool is_dcp(const std::filesystem::path& directory);
+/// Whether what is written last is missing in one.
+bool is_unfinished_dcp(const std::filesystem::path& directory);
 
 /// Describes a directory from its `.metadata`: each file is a card, or several if it holds several chunks of one
 /// tensor. Numbers and texts among the objects, and those in Megatron's common.pt, become attributes. Throws input if

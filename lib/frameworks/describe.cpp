@@ -36,7 +36,10 @@ namespace {
 /// The first framework that recognises a directory describes it.
 constexpr std::array frameworks{
     Framework{"PaddlePaddle", is_paddle_dist, describe_paddle_dist},
-    Framework{"torch.distributed.checkpoint", is_dcp, describe_dcp},
+    Framework{.name = "torch.distributed.checkpoint",
+              .is_meant = is_dcp,
+              .describe = describe_dcp,
+              .is_unfinished = is_unfinished_dcp},
     Framework{"torch_checkpointing", is_torch_checkpointing, describe_torch_checkpointing},
     Framework{"MindFormers", is_mindformers, describe_mindformers},
     Framework{"Megatron", is_megatron_run, describe_megatron_run},

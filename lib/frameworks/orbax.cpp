@@ -122,9 +122,12 @@ fs::path newest_step(const fs::path& directory) {
   std::vector<fs::path> steps = steps_in(directory);
   const auto finished = std::stable_partition(steps.begin(), steps.end(), is_unfinished);
   const std::vector<fs::path> unfinished(steps.begin(), finished);
+  if (finished == steps.end())
+    throw Error(Kind::input, directory.string(),
+                {"none of the steps of Orbax in it was finished: " + join(names_of(unfinished)), "one that was",
+                 "take the directory of another run, unless this one is still being saved"});
   if (!unfinished.empty())
     log::warn("{}: not finished, and left out: {}", directory.string(), join(names_of(unfinished)));
-  if (finished == steps.end()) refuse_unfinished(directory);
   if (steps.end() - finished > 1)
     log::info("{}: step {} is taken, the newest of {}", directory.string(), steps.back().filename().string(),
               steps.end() - finished);

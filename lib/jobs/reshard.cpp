@@ -151,14 +151,15 @@ struct Plan {
     agree(run.processes, [&] {
       check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
       if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
-      memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner);
+      memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner, kind);
       if (run.processes.rank() == 0 && !memory.shortage.empty()) log::warn("{}", memory.shortage);
       set_decoding_memory(run.stores.reading(), sides.checkpoints(), memory.chunks);
       if (run.job.is_view)
         views.emplace(sides.checkpoint, moves.planner, *sides.store, run.job.output.path,
                       run.job.output.is_single_file);
     });
-    exchange = make_exchange(kind, run.job.resources, memory.rest, run.threads, run.processes);
+    exchange =
+        make_exchange(kind, run.job.resources, memory.rest, run.threads, run.processes, !memory.shortage.empty());
     run.report.exchange = exchange->name();
     run.report.staging_bytes = exchange->staging_bytes() + memory.windows + memory.chunks;
     reader.emplace(sides.checkpoint, sides.source.placement, run.stores.reading(), memory.windows, run.open_files);
@@ -377,11 +378,13 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
   run.counters.bytes_total = total;
   FileWorkload work(
       {plan.moves.planner, plan.moves.casts, plan.moves.readers, reader, made.files, run.process(), run.counters,
-       made.sums, journal.get(), sides.checkpoint.averaged() != nullptr && run.job.is_verified()},
+       made.sums, journal.get(), sides.checkpoint.averaged() != nullptr && run.job.is_verified(),
+       plan.kind == ExchangeKind::direct && !run.job.output.is_pipe},
       std::move(chunks));
   if (run.output.place() != nullptr) run.output.place()->fill();
   exchange.run(work);
   reader.read_buffered();
+  agree(run.processes, [&] { work.finish(run.threads); });
   TableShuffle::Sums table_sums = move_tables(run, sides, plan, made, finished, journal.get());
   run.report.bytes_to_write = run.processes.sum(total);
   run.text.report_to(run.report);

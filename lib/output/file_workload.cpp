@@ -8,12 +8,31 @@
 
 namespace ckpt {
 
-FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks) : move_(move), chunks_(std::move(chunks)) {}
+FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks) : move_(move), chunks_(std::move(chunks)) {
+  if (move_.may_compare_late) stored_sums_.emplace([this](const Transfer& each) { return is_read_through(each); });
+}
+
+bool FileWorkload::is_read_through(const Transfer& transfer) const {
+  const Placement& target = move_.planner.target();
+  const Position card = target.first_base(transfer.target);
+  const ArrayId array = target.array_of(transfer.target);
+  const Shape& shape = target.tensors()[transfer.target].shape;
+  const Shape in_order = row_major_strides(shape);
+  const Interval all{0, numel(target.stored_shape(array, card))};
+  if (transfer.place.is_linked || transfer.source.strides != in_order || move_.target.share(card, array) != all)
+    return false;
+  bool is_whole = false;
+  target.for_each_region_of(transfer.target, card, all, [&](ParameterId, const Region& region) {
+    is_whole = is_whole || (region.box == whole(shape) && region.strides == in_order);
+  });
+  return is_whole;
+}
 
 PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
   const trace::Timed timed("read", read_ns_);
   const GatherResult gathered =
-      move_.source.read(transfer, target, scratch, move_.sums != nullptr ? std::optional(KeySets::low) : std::nullopt);
+      move_.source.read(transfer, target, scratch, move_.sums != nullptr ? std::optional(KeySets::low) : std::nullopt,
+                        stored_sums_ ? &*stored_sums_ : nullptr);
   move_.traffic.bytes_read += gathered.bytes_read;
   return move_.sums != nullptr ? move_.sums->key(transfer.target) * gathered.sum : PartialSum{};
 }
@@ -75,12 +94,28 @@ void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> by
     const trace::Timed timed("write", write_ns_);
     move_.target.write(stretch.chunks.front(), bytes);
     for (const Chunk& chunk : stretch.chunks) move_.traffic.bytes_written += stored(chunk).bytes;
-    if (move_.journal != nullptr)
-      for (std::size_t i = 0; i < records.size(); ++i) move_.journal->note(records[i], stored(stretch.chunks[i]).bytes);
+    note(stretch, records);
   } catch (...) {
     stop();
     throw;
   }
+}
+
+void FileWorkload::note(const Stretch& stretch, const std::vector<JournalRecord>& records) {
+  if (move_.journal == nullptr) return;
+  const std::lock_guard lock(noting_);
+  const std::uint64_t begun = stored_sums_ ? stored_sums_->begun() : 0;
+  for (std::size_t i = 0; i < records.size(); ++i)
+    waiting_.push_back({begun, records[i], stored(stretch.chunks[i]).bytes});
+  const std::uint64_t compared = stored_sums_ ? stored_sums_->compared() : 0;
+  for (; !waiting_.empty() && waiting_.front().begun <= compared; waiting_.pop_front())
+    move_.journal->note(waiting_.front().record, waiting_.front().bytes);
+}
+
+void FileWorkload::finish(unsigned threads) {
+  if (!stored_sums_) return;
+  stored_sums_->finish(threads, [this](FileNumber file) { return move_.source.file(file); });
+  note({}, {});
 }
 
 std::vector<JournalRecord> FileWorkload::settle(const Stretch& stretch, std::span<std::byte>& bytes,

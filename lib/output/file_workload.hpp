@@ -1,13 +1,16 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "checkpoint/content_sums.hpp"
 #include "checkpoint/source_reader.hpp"
+#include "checkpoint/stored_sums.hpp"
 #include "exchange/exchange.hpp"
 #include "exchange/traffic.hpp"
 #include "output/journal.hpp"
@@ -28,7 +31,10 @@ struct FileMove {
   Traffic& traffic;
   ContentSums* sums = nullptr;      ///< collects the written data's sums; null: nothing is verified
   Journal* journal = nullptr;       ///< records finished chunks; null: nothing is recorded
-  bool marks_first_copies = false;  ///< whether transfers say that they count
+  bool marks_first_copies = false;  ///< whether `plan` sets Transfer::counts
+  /// Whether checksums that the source's files have may be compared while data is read, as this process writes what it
+  /// reads, and nobody sees it before `finish`. Otherwise they are compared first.
+  bool may_compare_late = false;
 };
 
 /// Moves a job's data from files to files. Compares checksums of the source before casting elements; the manifest's
@@ -57,6 +63,10 @@ class FileWorkload final : public Workload {
   void count_exchanged(std::uint64_t bytes) override { move_.traffic.bytes_exchanged += bytes; }
   void stop() noexcept override { move_.target.stop(std::current_exception()); }
 
+  /// Compares the checksums of the source that were not compared on the way, once everything is written. Throws input
+  /// if one differs.
+  void finish(unsigned threads);
+
   double read_seconds() const noexcept { return double(read_ns_.load()) * 1e-9; }
   double check_seconds() const noexcept { return double(check_ns_.load()) * 1e-9; }
   double write_seconds() const noexcept { return double(write_ns_.load()) * 1e-9; }
@@ -67,6 +77,11 @@ class FileWorkload final : public Workload {
   /// Converts a stretch to its stored form, and checks it; returns its records for the journal.
   std::vector<JournalRecord> settle(const Stretch& stretch, std::span<std::byte>& bytes,
                                     std::span<const PartialSum> read);
+  /// Whether the dataset that a transfer reads from goes, in order, into one array that this process writes.
+  bool is_read_through(const Transfer& transfer) const;
+  /// Records a stretch in the journal, as soon as the checksums of all that was read for it have been compared: a later
+  /// run trusts what is recorded, and may find another source.
+  void note(const Stretch& stretch, const std::vector<JournalRecord>& records);
   /// A chunk in its stored form.
   Chunk stored(const Chunk& chunk) const;
   PartialSum sum_before_cast(const Chunk& chunk, const std::byte* memory) const;
@@ -78,6 +93,14 @@ class FileWorkload final : public Workload {
   std::atomic<std::uint64_t> read_ns_{0};  // summed over threads
   std::atomic<std::uint64_t> check_ns_{0};
   std::atomic<std::uint64_t> write_ns_{0};
+  std::optional<StoredSums> stored_sums_;
+  struct Waiting {
+    std::uint64_t begun = 0;  ///< StoredSums::begun
+    JournalRecord record;
+    std::uint64_t bytes = 0;
+  };
+  std::mutex noting_;
+  std::deque<Waiting> waiting_;
   std::mutex counting_;
   std::map<ParameterId, std::uint64_t> overflows_;
 };

@@ -6,13 +6,14 @@
 #include <span>
 #include <utility>
 
+#include "io/crc.hpp"
 #include "io/posix_file.hpp"
 #include "store/offset_file.hpp"
 
 namespace ckpt {
 
-/// A source file of raw datasets that are checked against stored checksums before they are read. A derived class
-/// compares them (`SourceFile::check`).
+/// A source file of raw datasets that are checked against stored checksums before they are read. A derived class has
+/// them (`SourceFile::stored_sum`), and remembers which it has compared (`check`).
 class CheckedFile : public SourceFile {
  public:
   CheckedFile(const std::filesystem::path& path, const FileCatalog& catalog)
@@ -26,8 +27,11 @@ class CheckedFile : public SourceFile {
     file_->read(dataset, offset, out);
   }
   std::optional<StridedForm> strided(std::size_t dataset) const override { return file_->strided(dataset); }
+  void compare(std::size_t dataset, std::uint32_t sum) const override {
+    const StoredSum stored = stored_sum(dataset).value();
+    stored.kind->check(sum, stored.value, own_.path() + ": /" + schema_->arrays->at(dataset).name);
+  }
   void read_as_stored(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
-    check(dataset);
     file_->read_as_stored(dataset, offset, out);
   }
   bool will_need(std::size_t dataset, Interval bytes) override { return file_->will_need(dataset, bytes); }
@@ -39,7 +43,10 @@ class CheckedFile : public SourceFile {
  protected:
   const PosixFile& own() const noexcept { return own_; }
   const Dataset& dataset(std::size_t number) const { return schema_->datasets.at(number); }
-  std::string name_of(std::size_t number) const { return own_.path() + ": /" + schema_->arrays->at(number).name; }
+  /// Reads all of a stored sum's bytes, and compares them.
+  void check_all(std::size_t number, const StoredSum& stored) const {
+    compare(number, stored.kind->of(own_, stored.place));
+  }
 
  private:
   std::unique_ptr<SourceFile> file_;

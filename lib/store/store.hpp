@@ -17,6 +17,8 @@
 
 namespace ckpt {
 
+class Crc;
+
 class ViewedFiles;
 
 /// A manifest of at least this many bytes occupies a part of the file of its own, and may be overwritten by offset.
@@ -132,6 +134,13 @@ struct FileStatus {
   bool is_directory = false;
 };
 
+/// A checksum that a file has of some of its bytes.
+struct StoredSum {
+  const Crc* kind = nullptr;
+  std::uint32_t value = 0;
+  Interval place;  ///< of these bytes in the file
+};
+
 /// A source file open for reading. Several threads may use one.
 class SourceFile {
  public:
@@ -143,8 +152,14 @@ class SourceFile {
   virtual void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) = 0;
 
   /// Compares the bytes of a dataset with their stored checksum, if there is one. Call it before the bytes are used in
-  /// any other way: `read` and `read_as_stored` do so themselves. Throws input if they differ.
+  /// any other way than by `read`, which does so itself. Throws input if they differ.
   virtual void check(std::size_t /*dataset*/) {}
+
+  /// Returns the checksum that `check` compares, if there is one: who reads all of its bytes may sum them then, and
+  /// `compare` that sum, instead.
+  virtual std::optional<StoredSum> stored_sum(std::size_t /*dataset*/) const { return std::nullopt; }
+  /// Throws input, as `check` does, if a sum is not the stored one. There must be one.
+  virtual void compare(std::size_t /*dataset*/, std::uint32_t /*sum*/) const {}
 
   /// Returns how a dataset of Storage::strided lies; nothing for any other.
   virtual std::optional<StridedForm> strided(std::size_t /*dataset*/) const { return std::nullopt; }

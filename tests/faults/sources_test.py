@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 """Sources that change while they are read, and processes that are lost, each at a chosen call: the error names the file, the
 others end, and nothing wrong is published."""
+import os
 import shutil
 
-from harness import Place, arguments, check, run_cases, temporary_directory
+import numpy as np
+
+from harness import Job, Place, arguments, check, run_cases, temporary_directory
 from group_cold import forget  # by harness on the path
 
 BOUND_S = 15  # within which a lost process ends the others; mpirun takes two of them
@@ -52,6 +55,29 @@ def lost(job, at, rank):
     return case
 
 
+def replaced(place):
+    """A source with checksums that is damaged, of which a job is killed before it has come to the end of the damaged array. Then a sound copy
+    of the same time takes its place, and the job is resumed: nothing of the damaged array may be left in the output."""
+    def case():
+        arrays = {name: np.random.default_rng(seed).bytes(size) for seed, (name, size) in enumerate({"a": 6 << 20, "b": 24 << 20}.items())}
+        source = place.directory / "summed.npz"
+        np.savez(source, **{name: np.frombuffer(data, "u1") for name, data in arrays.items()})
+        sound, times = source.read_bytes(), (0, source.stat().st_mtime_ns)
+        os.utime(source, ns=times)
+        at = sound.index(arrays["b"][:64])
+        source.write_bytes(sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1:])
+        os.utime(source, ns=times)
+        job = Job(place, "ckpt-merge", ["-q", "--threads", "1", source], "summed.safetensors")
+        done = job.run(faults={"at": "pwrite 12 run kill -KILL $PPID", "for": "summed.safetensors.partial"})
+        check(done.status == -9 and job.partial.exists(), f"it was not killed: {done}")
+        source.write_bytes(sound)
+        os.utime(source, ns=times)
+        done = job.run(["--resume"])
+        check(done.status == 0, f"it was not resumed: {done}")
+        check(all(data in job.output.read_bytes() for data in arrays.values()), "the output has bytes of the damaged source")
+    return case
+
+
 def source_cases(place):
     merge, reshard, exchange = place.merge(), place.reshard(), place.reshard("--exchange", "mpi", ranks=2)
     tables, shards, lines = place.tables(), place.shards(), place.text()
@@ -74,6 +100,7 @@ def source_cases(place):
         "text, touched": changed(lines, "touch {file}", "pread 1", "changed while it was read",
                                  file=place.directory / "text" / "000" / "part-001-00007"),
         "of a file system that does not say what is in memory": untold(merge),
+        "damaged, and replaced after a kill": replaced(place),
         "removed": changed(merge, "rm {file}", "pread 60", "it was changed while it was read"),
     }
 

@@ -112,7 +112,7 @@ MemoryShares share_memory(std::uint64_t memory_bytes, unsigned uses, const Large
   if (largest.together_bytes > shares.chunks)
     shares.shortage = largest.beside + ": chunks beside one another take " + format_bytes(largest.together_bytes) +
                       " to decode, and " + format_bytes(shares.chunks) +
-                      " hold them: most are decoded again and again; give --memory " +
+                      " hold them: each is decoded several times; give --memory " +
                       memory_for(largest.together_bytes, most_chunks, held, largest.is_averaged);
   shares.rest = memory_bytes - shares.windows - shares.chunks;
   return shares;

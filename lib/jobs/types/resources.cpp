@@ -46,8 +46,8 @@ ExchangeKind choose_exchange(ExchangeKind wanted, bool is_shared, Communicator& 
 }
 
 std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, const Resources& resources, std::uint64_t memory_bytes,
-                                        unsigned threads, Communicator& processes) {
-  const Staging staging{memory_bytes, threads, resources.device_memory_bytes, resources.stall_limit};
+                                        unsigned threads, Communicator& processes, bool has_large_chunks) {
+  const Staging staging{memory_bytes, threads, resources.device_memory_bytes, resources.stall_limit, has_large_chunks};
   if (kind == ExchangeKind::direct) return direct_exchange(processes, staging);
   if (kind == ExchangeKind::nccl) return nccl_exchange(processes, staging);
   return message_exchange(processes, staging);

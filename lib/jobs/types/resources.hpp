@@ -38,6 +38,6 @@ ExchangeKind choose_exchange(ExchangeKind wanted, bool is_shared, Communicator& 
 
 /// Makes the exchange of a chosen kind; `memory_bytes` is its share for staging.
 std::unique_ptr<Exchange> make_exchange(ExchangeKind kind, const Resources& resources, std::uint64_t memory_bytes,
-                                        unsigned threads, Communicator& processes);
+                                        unsigned threads, Communicator& processes, bool has_large_chunks = false);
 
 }  // namespace ckpt

@@ -59,11 +59,14 @@ class PaddleStaticStore final : public ReadOnlyStore {
   void warn_of_numbers(const std::filesystem::path& path) {
     const std::lock_guard lock(mutex_);
     if (!warned_.insert(path).second) return;
+    std::error_code none;
+    const auto json = std::filesystem::path(path).replace_extension(".json");
+    const bool is_other = json != path && std::filesystem::is_regular_file(json, none);
     log::warn(
-        "{} has no names, and its tensors are called by their numbers; copy the program that was saved with it beside "
-        "it: "
-        "cp PROGRAM {}",
-        path.string(), shell_word(path.string() + ".pdmodel"));
+        "{} has no names, and its tensors are called by their numbers{}; copy the program that was saved with "
+        "it beside it: cp PROGRAM {}",
+        path.string(), is_other ? " (" + json.filename().string() + " is no program)" : "",
+        shell_word(path.string() + ".pdmodel"));
   }
 
   std::mutex mutex_;

@@ -141,17 +141,23 @@ Variables of_json(const fs::path& path) {
   return variables;
 }
 
-/// Other JSON may lie beside parameters under any name. What is no JSON was a program before it was damaged.
+/// Anything may lie beside parameters under the name of a program. What is no JSON was one before it was damaged, if it
+/// begins with a byte that no text has, or as a program does: {"base_code":{"magic":"pir",…},"program":….
 bool is_program(const fs::path& path) {
   std::error_code none;
   if (!fs::is_regular_file(path, none)) return false;
   if (path.extension() != json_ending) return true;
+  constexpr std::string_view base_code = "\"base_code\"";
   constexpr std::uint64_t first_bytes = 64;
   constexpr std::uint64_t most_other_bytes = 1U << 20;
   const PosixFile file = PosixFile::open_for_reading(path);
   const std::uint64_t bytes = file.status().bytes;
-  return file.text(0, std::min(bytes, first_bytes)).find("\"base_code\"") != std::string::npos ||
-         (bytes <= most_other_bytes && !Json::accept(file.text(0, bytes)));
+  const std::string begin = file.text(0, std::min(bytes, first_bytes));
+  const auto has = [&](std::string_view word) { return begin.find(word) != std::string::npos; };
+  if (has(base_code)) return true;
+  const bool was_one = ("{" + std::string(base_code)).starts_with(begin) ||
+                       static_cast<unsigned char>(begin[0]) < '\t' || has("\"magic\"") || has("\"pir\"");
+  return was_one && bytes <= most_other_bytes && !Json::accept(file.text(0, bytes));
 }
 
 }  // namespace

@@ -34,13 +34,14 @@ class DataFile final : public CheckedFile {
   DataFile(const std::filesystem::path& path, const FileCatalog& catalog)
       : CheckedFile(path, catalog), are_checked_(catalog.schema->datasets.size()) {}
 
+  std::optional<StoredSum> stored_sum(std::size_t number) const override {
+    const Dataset& of = dataset(number);
+    if (!of.crc32c || of.extents.bytes() == 0) return std::nullopt;
+    return StoredSum{&crc32c, *of.crc32c, {of.extents.offset(), of.extents.offset() + of.extents.bytes()}};
+  }
   void check(std::size_t number) override {
-    const Dataset& checked = dataset(number);
-    if (!checked.crc32c || checked.extents.bytes() == 0) return;
-    std::call_once(are_checked_.at(number), [&] {
-      const Interval place{checked.extents.offset(), checked.extents.offset() + checked.extents.bytes()};
-      crc32c.check(crc32c.of(own(), place), *checked.crc32c, name_of(number));
-    });
+    if (const auto stored = stored_sum(number))
+      std::call_once(are_checked_.at(number), [&] { check_all(number, *stored); });
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "store/zip/checked_file.hpp"
 
 #include <deque>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -30,47 +31,50 @@ Sums sums_in(const PosixFile& file, std::uint64_t file_bytes) {
   return sums;
 }
 
-/// A file of torch's with checksums of CRC-32.
-class ZipFile : public CheckedFile {
- public:
-  using CheckedFile::CheckedFile;
-
- protected:
-  const FileExtents& extents(std::size_t number) const { return dataset(number).extents; }
-  void compare(std::size_t number, Interval place, std::uint32_t crc) const {
-    crc32.check(crc32.of(own(), place), crc, name_of(number));
-  }
-};
-
-class CheckedArchive final : public ZipFile {
+class CheckedArchive final : public CheckedFile {
  public:
   CheckedArchive(std::unique_ptr<SourceFile> file, const std::filesystem::path& path, const FileCatalog& catalog,
                  std::shared_ptr<CheckedStorages> storages)
-      : ZipFile(std::move(file), path, catalog), storages_(std::move(storages)) {}
+      : CheckedFile(std::move(file), path, catalog), storages_(std::move(storages)) {}
 
-  void check(std::size_t dataset) override {
-    if (extents(dataset).bytes() == 0) return;
-    auto found = storages_->upper_bound(extents(dataset).offset());
-    if (found == storages_->begin()) return;
-    CheckedStorage& storage = (--found)->second;
-    if (extents(dataset).offset() >= storage.place.hi) return;
-    std::call_once(storage.is_checked, [&] { compare(dataset, storage.place, storage.crc); });
+  std::optional<StoredSum> stored_sum(std::size_t number) const override {
+    const CheckedStorage* const storage = storage_of(number);
+    return storage == nullptr ? std::nullopt : std::optional(StoredSum{&crc32, storage->crc, storage->place});
+  }
+  void check(std::size_t number) override {
+    if (CheckedStorage* const storage = storage_of(number))
+      std::call_once(storage->is_checked, [&] { check_all(number, *stored_sum(number)); });
   }
 
  private:
+  /// Returns the storage that holds a dataset; null if it has no checksum.
+  CheckedStorage* storage_of(std::size_t number) const {
+    const FileExtents& extents = dataset(number).extents;
+    if (extents.bytes() == 0) return nullptr;
+    const auto behind = storages_->upper_bound(extents.offset());
+    if (behind == storages_->begin()) return nullptr;
+    CheckedStorage& storage = std::prev(behind)->second;
+    return extents.offset() < storage.place.hi ? &storage : nullptr;
+  }
+
   std::shared_ptr<CheckedStorages> storages_;
 };
 
-class CheckedItems final : public ZipFile {
+class CheckedItems final : public CheckedFile {
  public:
   CheckedItems(const std::filesystem::path& path, const FileCatalog& catalog)
-      : ZipFile(path, catalog), file_bytes_(catalog.bytes), are_checked_(catalog.schema->datasets.size()) {}
+      : CheckedFile(path, catalog), file_bytes_(catalog.bytes), are_checked_(catalog.schema->datasets.size()) {}
 
-  void check(std::size_t dataset) override {
-    if (extents(dataset).bytes() == 0) return;
-    std::call_once(are_checked_.at(dataset), [&] {
-      const Interval place{extents(dataset).offset(), extents(dataset).offset() + extents(dataset).bytes()};
-      if (const std::uint32_t crc = sum_behind(place); crc != 0) compare(dataset, place, crc);
+  std::optional<StoredSum> stored_sum(std::size_t number) const override {
+    const FileExtents& extents = dataset(number).extents;
+    if (extents.bytes() == 0) return std::nullopt;
+    const Interval place{extents.offset(), extents.offset() + extents.bytes()};
+    const std::uint32_t sum = sum_behind(place);
+    return sum == 0 ? std::nullopt : std::optional(StoredSum{&crc32, sum, place});
+  }
+  void check(std::size_t number) override {
+    std::call_once(are_checked_.at(number), [&] {
+      if (const auto stored = stored_sum(number)) check_all(number, *stored);
     });
   }
 
