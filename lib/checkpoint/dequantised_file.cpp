@@ -206,7 +206,7 @@ class Decoder {
   }
 
   void finish(std::span<const float> values, std::span<std::byte> out) const {
-    constexpr std::uint32_t infinity = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
+    constexpr auto infinity = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
     std::uint32_t infinite = 0;  // products that are too large for f32 already; as whole numbers, which SIMD compares
     for (const float value : values)
       infinite |= static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & 0x7fffffffU) == infinity);

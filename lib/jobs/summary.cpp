@@ -34,7 +34,8 @@ void describe(const ReshardSides& sides, Report& report) {
 }
 
 void summarise(const PlannedMoves& moves, Report& report) {
-  const auto& [planner, readers, shares, tables, averaged] = moves;
+  const auto& [planner, readers, shares, tables, all_read] = moves;
+  const AveragedFiles* const averaged = all_read;
   const Placement& source = planner.source();
   const Placement& target = planner.target();
   std::vector<std::uint64_t> busy(shares.processes(), 0);

@@ -1,25 +1,46 @@
 """The average of four checkpoints: beside reading them alone, and beside merging each of them."""
+import os
+
+import measure
 from jobs import GPT64, MAIN
 from measure import Side
-from rows import Case, data_text, versus
+from names_cases import made
+from rows import MIB, Case, both_times, data_text, size_of
 
 COUNT, WEIGHT = 4, 0.25  # a checkpoint four times: the sum is exactly itself
+MIXED = ("0.25", "0.25", "0.3", "0.2")  # decimal weights put many sums next to a tie
 
 
-def average(case, space, options):
-    source, layout, output, rival = space.checkpoint("gpt", GPT64), space.layout("gpt", GPT64), space.path("merged.h5"), space.path("rival")
+def rows_of(case, space, options, ours, merge, sources, check, text, data):
+    """`merge`: the words of ckpt-merge before a source. Reading alone is done by as many processes as there are processors."""
+    rival, rows = space.path("rival"), []
+    files = [path for each in sources for path in (sorted(each.iterdir()) if each.is_dir() else [each])]
+    reading = (f'printf "%s\\0" "${{@:2}}" | xargs -0 -P {len(os.sched_getaffinity(0))} -n {max(1, len(files) // 16)} cat > /dev/null; : > "$1"')
+    merging = 'rival=$1; shift; while [ "$1" != -- ]; do words+=("$1"); shift; done; shift; ' \
+              'for each; do rm -f "$rival"; "${words[@]}" "$each" -o "$rival" || exit; done'
+    for name, goal, script, words in (("reading them", 1.15, reading, files), ("ckpt-merge of each", 1, merging, [*merge, "--", *sources])):
+        result = measure.compare(ours, Side(["bash", "-c", script, "bash", rival, *words], rival), options.pairs, check)
+        rows += both_times(case, result, goal, name, f"{text}: {{}} of ckpt-merge --average / that of {name}", rival=name, bytes=data)
+    return rows
+
+
+def of_cards(case, space, options):
+    source, layout, output = space.checkpoint("gpt", GPT64), space.layout("gpt", GPT64), space.path("merged.h5")
     merge = [space.program("ckpt-merge"), "-q", "--no-fsync", "--layout", layout]
     ours = Side([*merge, "--only", "*", "--average", *[f"{WEIGHT}={source}"] * COUNT, "-o", output], output)
-    found = []
-    for name, goal, script in (
-            ("cat", 3, f'for i in $(seq {COUNT}); do cat "$1"/*; done > /dev/null; : > "$2"'),
-            ("ckpt-merge", 1, f'for i in $(seq {COUNT}); do rm -f "$2"; "${{@:3}}" "$1" -o "$2" || exit; done')):
-        command = ["bash", "-c", script, "bash", source, rival, *merge]
-        found.append(versus(case, space, options, ours, (name, Side(command, rival)), space.checker("gpt", "whole", output), goal,
-                            variant=name, bytes=COUNT * MAIN.bytes(space),
-                            definition=f"{COUNT} × 64 cards to one file of averages, {COUNT} × {data_text(space, 'gpt', GPT64)}: "
-                            f"wall of ckpt-merge --average / {name} {COUNT} times"))
-    return found
+    return rows_of(case, space, options, ours, merge, [source] * COUNT, space.checker("gpt", "whole", output),
+                   f"{COUNT} × 64 cards to one file of averages, {COUNT} × {data_text(space, 'gpt', GPT64)}", COUNT * MAIN.bytes(space))
 
 
-CASES = {"average-64-1": Case(average, lambda quick: [("gpt", GPT64)], "four times 64 cards, averaged into one file / reading them; merging each")}
+def of_steps(case, space, options):
+    steps, output = made(space, "averaged"), space.path("merged.safetensors")
+    sources = [steps / f"{step}.safetensors" for step in range(COUNT)]
+    merge = [space.program("ckpt-merge"), "-q", "--no-fsync"]
+    average = ["--average", *(f"{weight}={source}" for weight, source in zip(MIXED, sources))]
+    return rows_of(case, space, options, Side([*merge, *average, "-o", output], output), merge, sources,
+                   lambda: measure.run([space.program("ckpt-verify"), "-q", *average, output]),
+                   f"the average of {COUNT} steps of one training, {size_of(steps) / MIB:.4g} MiB of bfloat16", size_of(steps))
+
+
+CASES = {"average-64-1": Case(of_cards, lambda quick: [("gpt", GPT64)], "four times 64 cards, averaged into one file / reading them; merging each"),
+         "average-bf16": Case(of_steps, lambda quick: [], "four steps in bfloat16, averaged / reading them; merging each")}

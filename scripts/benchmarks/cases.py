@@ -11,6 +11,7 @@ import format_cases
 import launch_cases
 import measure
 import mindspore_cases
+import names_cases
 import network_cases
 import saver_cases
 import storage_cases
@@ -242,4 +243,5 @@ CASES = {
     **torch_cases.CASES,
     **mindspore_cases.CASES,
     **saver_cases.CASES,
+    **names_cases.CASES,
 }

@@ -5,7 +5,7 @@ import os
 import measure
 from measure import Side
 from models import Mesh, model
-from rows import MIB, Case, Row, data_text, size_of, versus
+from rows import MIB, Case, Row, both_times, data_text, size_of, versus
 
 # Without an ending: a directory, which says itself how it is cut.
 ENDINGS = {"safetensors": ".safetensors", "torch": ".pt", "mindspore": ".ckpt", "paddle": ".pdparams", "dcp": None, "paddle_dist": None,
@@ -71,15 +71,9 @@ def sources(case, space, options):
         result = measure.compare(merged(source, output), rival, options.pairs, lambda: measure.run(
             [space.program("ckpt-verify"), "-q", whole, output]))
         is_coded = name in ("npz-deflated, as saved", "orbax, as saved")
-        for what, ratio, figures in (
-                ("wall", result.ratio.median, result.figures),
-                ("processor time", result.processor_ratio.median,
-                 {"seconds": result.processor_seconds, "ratio": result.processor_ratio.median, "is_quiet": result.is_quiet,
-                  "peak_bytes": result.peak_bytes, "pairs": len(result.ours)})):
-            rows.append(Row(case, goal="–" if is_coded else "≤ 1.15", met=is_coded or ratio <= 1.15, rival="the job from HDF5",
-                            variant=f"{name}, {what}", bytes=size_of(whole), **figures,
-                            definition=f"{size_of(whole) / MIB:.4g} MiB of float32 from {name} to safetensors: {what} of ckpt-merge / "
-                            "that from HDF5"))
+        rows += both_times(case, result, None if is_coded else 1.15, name,
+                           f"{size_of(whole) / MIB:.4g} MiB of float32 from {name} to safetensors: {{}} of ckpt-merge / that from HDF5",
+                           rival="the job from HDF5", bytes=size_of(whole))
         measure.remove(source)
     return rows
 

@@ -95,6 +95,15 @@ def limit_of(space, limit):
     return {"limit": name, "limit_seconds": min(run.seconds for run in runs)}
 
 
+def both_times(case, result, goal, variant, text, **row):
+    """Two rows of one comparison: by wall, and by processor time, which other work on the machine changes less. No goal: None."""
+    processor = {"seconds": result.processor_seconds, "ratio": result.processor_ratio.median, "is_quiet": result.is_quiet,
+                 "peak_bytes": result.peak_bytes, "pairs": len(result.ours)}
+    for what, figures in (("wall", result.figures), ("processor time", processor)):
+        yield Row(case, goal="–" if goal is None else f"≤ {goal:.3g}", met=goal is None or figures["ratio"] <= goal,
+                  variant=f"{variant}, {what}", definition=text.format(what), **figures, **row)
+
+
 def versus(case, space, options, ours, rival, check, goal, limit=None, **row):
     """One row of two commands in turn. `limit`: a name, and a third that nothing can be faster than."""
     name, other = rival
