@@ -87,7 +87,8 @@ void declare_names(CommandLine& line, Verb verb, Options& to) {
 
 void declare_parameters(CommandLine& line, Verb verb, Options& to) {
   line.group("Parameters (each option may be repeated)");
-  line.repeated("--only", to.only, "GLOB", "keep the parameters whose names match");
+  line.repeated("--only", to.only, "GLOB",
+                "keep the parameters whose names match; with a map, hf:GLOB for names of its side hf");
   line.repeated("--drop", to.drop, "GLOB", "leave out the parameters whose names match");
   line.repeated("--first", to.first, "GLOB",
                 "of parameters whose names match, the lowest card's copy counts, and the others may differ: buffers "

@@ -284,12 +284,14 @@ void run_inspection(const InspectOptions& options, std::optional<Layout> layout,
     if (reason) log::warn("{}", message(*reason));
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    const Inspection inspection = inspect(options, found, expected, choice, stores.reading());
+    const Inspection inspection = inspect(options, found, expected, mapping ? Choice() : choice, stores.reading());
     if (mapping || options.names == every_map) {
       std::optional<Placement> alone;
       const Placement& placement = expected_in(found.files, inspection, alone);
       if (!mapping) return print(ready_maps_text(placement, output_width()));
-      const Lines text = names_text(placement, *mapping, output_width());
+      NameChoice names{choice.only, choice.drop, {}};
+      names.take_mapping(mapping);
+      const Lines text = names_text(placement, names, output_width());
       if (found.checkpoint) check_trainer(*mapping, {}, *found.checkpoint, stores.reading());
       return print(text);
     }

@@ -39,10 +39,8 @@ LinkFigures figures_of(const TensorLinks& links, const Shape& shape, const Place
 
 }  // namespace
 
-Lines names_text(const Placement& placement, const NameMapping& mapping, std::optional<std::size_t> width) {
-  MapSource source;
-  for (ParameterId p = 0; p < placement.tensors().size(); ++p) source.tensors.emplace_back(placement.tensors()[p], p);
-  const MappedTensors mapped = mapping.convert(source);
+Lines names_text(const Placement& placement, const NameChoice& names, std::optional<std::size_t> width) {
+  const Selection selection = select(names, placement);
   using Column = Table::Column;
   Table table({{"tensor", Column::Kind::flexible},
                {"dtype"},
@@ -50,22 +48,21 @@ Lines names_text(const Placement& placement, const NameMapping& mapping, std::op
                {"copies", Column::Kind::number},
                {"shortest run", Column::Kind::number},
                {"of", Column::Kind::flexible}});
-  for (std::size_t i = 0; i < mapped.tensors.size(); ++i) {
-    const Tensor& tensor = mapped.tensors[i];
-    const MappedTensors::Origin& origin = mapped.origins[i];
+  for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
+    const Tensor& tensor = selection.tensors[i];
     LinkFigures figures{1, numel(tensor.shape)};
-    std::vector<std::string> names{placement.tensors()[origin.first].name};
-    if (origin.links) {
-      figures = figures_of(*origin.links, tensor.shape, placement);
-      origin.links->for_each_source([&](ParameterId from) { names.push_back(placement.tensors()[from].name); });
+    std::vector<std::string> sources{placement.tensors()[selection.source_of[i]].name};
+    if (const TensorLinks* const links = selection.links_of(i)) {
+      figures = figures_of(*links, tensor.shape, placement);
+      links->for_each_source([&](ParameterId from) { sources.push_back(placement.tensors()[from].name); });
     }
     std::set<std::string> seen;
-    std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });
+    std::erase_if(sources, [&](const std::string& name) { return !seen.insert(name).second; });
     table.add({tensor.name, tensor.dtype.name.str(), to_string(Shape(tensor.shape)), std::to_string(figures.copies),
-               std::to_string(figures.shortest_run), join(names, 3)});
+               std::to_string(figures.shortest_run), join(sources, 3)});
   }
   Lines lines = table.lines(width);
-  for (const std::string& note : notes_of(mapped)) lines.add(note);
+  for (const std::string& note : selection.notes) lines.add(note);
   return lines;
 }
 

@@ -181,7 +181,7 @@ class Finder {
     const auto states = PatternIndex::of(patterns);
     for (const Tensor& tensor : selection.tensors)
       if (!of_first_.find(tensor.name) && names_.is_kept(tensor.name) &&
-          !(choice_.names.only.empty() && states.first(tensor.name)))
+          !(!choice_.names.has_only() && states.first(tensor.name)))
         more.push_back(tensor.name);
     if (!more.empty()) refuse_names(first_.path().string(), other.name, more);
   }
@@ -352,7 +352,7 @@ void warn_of_changed_sources(const AveragedFiles& files, const Resources& resour
 }
 
 void leave_out_states(const Checkpoint& first, NameChoice& names, bool is_told, Communicator& processes) {
-  if (!names.only.empty()) return;
+  if (names.has_only()) return;
   agree(processes, [&] {
     const NameFilter filter(names);
     const auto is_kept = [&](const std::string& name) { return filter.is_kept(name); };

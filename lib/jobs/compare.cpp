@@ -237,11 +237,34 @@ Difference difference(const Pairing& pairing, ParameterId parameter, const Misma
   return difference;
 }
 
-/// The map of names from A to B; B's own names and shapes say which are wanted. Collective.
+/// A checkpoint's tensors by their logical names, without shapes.
+MapSource names_in(const Checkpoint& checkpoint) {
+  MapSource all;
+  static_cast<void>(resolve(checkpoint, [&](const std::string& name) {
+    all.tensors.emplace_back(Tensor{InternedText(name), {}, {}, false}, all.tensors.size());
+    return false;
+  }));
+  return all;
+}
+
+/// The map of names from A to B; B's own names and shapes say which are wanted. If none is asked for, and A and B have
+/// no name in common, config.json beside them may say one. Collective.
 std::shared_ptr<const NameMapping> mapping_between(const CompareJob& job, const Checkpoint& a, const Checkpoint& b,
                                                    Communicator& processes) {
-  if (!job.map) return nullptr;
   MapWish wish;
+  MapSource of_a;
+  MapSource of_b;
+  bool may_map = bool(job.map);
+  if (!may_map && job.average.empty() && job.names.rename.empty())
+    agree(processes, [&] {
+      of_a = names_in(a);
+      std::set<std::string> names;
+      for (const auto& [tensor, number] : of_a.tensors) names.insert(tensor.name);
+      of_b = names_in(b);
+      may_map = !names.empty() &&
+                std::ranges::none_of(of_b.tensors, [&](const auto& each) { return names.contains(each.first.name); });
+    });
+  if (!may_map) return nullptr;
   agree(processes, [&] {
     const auto placement = std::make_shared<const Placement>(resolve(b).placement);
     for (const Tensor& tensor : placement->tensors()) wish.names.push_back(tensor.name);
@@ -250,7 +273,20 @@ std::shared_ptr<const NameMapping> mapping_between(const CompareJob& job, const 
       return found ? std::optional(Shape(placement->tensors()[*found].shape)) : std::nullopt;
     };
   });
-  return load_mapping(job.map, {&a.layout(), &b.layout(), false, {a.path(), b.path()}}, std::move(wish), processes);
+  auto mapping =
+      load_mapping(job.map, {&a.layout(), &b.layout(), !job.map, {a.path(), b.path()}}, std::move(wish), processes);
+  if (job.map || !mapping) return mapping;
+  agree(processes, [&] {
+    try {
+      const auto [of_source, of_output] = mapping->sides_of(of_a);
+      if (of_source != of_output && mapping->sides_of(of_b)[0] == of_output)
+        return log::info("names of \"{}\" in A and of \"{}\" in B: they are compared through the model's map of names",
+                         of_source, of_output);
+    } catch (const Error&) {  // no map has A's names, or several have
+    }
+    mapping = nullptr;
+  });
+  return mapping;
 }
 
 /// Makes A the average of several checkpoints, in B's dtypes. Collective.
@@ -297,11 +333,11 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   agree(processes, [&] {
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
+  if (!job.names.mapping) job.names.take_mapping(mapping_between(job, a.files, b.files, processes));
   if (!job.average.empty()) leave_out_states(a.files, job.names, job.is_explained, processes);
   if (job.dequantised)
     dequantise(a.files, job.average.empty() ? *job.dequantised : number_type("f32").value(), job.names,
                job.is_explained ? job.dequantised : std::nullopt, store, processes);
-  if (!job.names.mapping) job.names.mapping = mapping_between(job, a.files, b.files, processes);
   counters.phase = Phase::plan;
   std::optional<Pairing> pairing;
   CompareReport result;

@@ -64,7 +64,7 @@ Selection select_weights(const NameChoice& names, const Placement& source,
     return select(names, source, masters);
   } catch (Error& error) {
     if (names.mapping && std::any_of(source.tensors().begin(), source.tensors().end(), may_be_quantised))
-      error.advise("codes and scales go through no map of names: --dequantize bf16 makes weights of them first");
+      error.advise("of codes a map moves those of 8-bit floats alone: --dequantize bf16 makes weights of them first");
     throw;
   }
 }

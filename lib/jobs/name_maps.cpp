@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -55,13 +57,13 @@ std::filesystem::path path_of_map(const std::string& map, const std::filesystem:
   throw Error(Kind::usage, "map of names '" + map + "'", {"there is none", list_of_ready_maps(), ""});
 }
 
-/// A text and its name in messages.
-using OriginalText = std::pair<std::string, std::string>;
+/// The texts of a map and of those that it is based on, in the order in which they are opened.
+using TextsOfMap = std::vector<OriginalText>;
 
-/// Texts that process 0 has read: of each map that may count, it and those that it is based on, in the order in which
-/// they are opened; and config.json.
+/// Texts that process 0 has read: of each map that may count, of the map that follows it, and config.json.
 struct MapTexts {
-  std::vector<std::vector<OriginalText>> maps;
+  std::vector<TextsOfMap> maps;
+  TextsOfMap then;  ///< empty: none follows
   OriginalText config;
 };
 
@@ -76,7 +78,7 @@ OriginalText config_in(const std::vector<std::filesystem::path>& models) {
   return {};
 }
 
-NameMap read_map_file(const std::filesystem::path& path, std::vector<OriginalText>& texts) {
+NameMap read_map_file(const std::filesystem::path& path, TextsOfMap& texts) {
   const auto open = [&](const std::filesystem::path& file) {
     return texts.emplace_back(small_text(file, most_map_bytes, "a map of names"), file.filename().string());
   };
@@ -89,7 +91,7 @@ NameMap read_map_file(const std::filesystem::path& path, std::vector<OriginalTex
 template <class Visit>
 void for_each_ready_map(const Visit& visit) {
   for (const auto& file : files_of_ready_maps()) {
-    std::vector<OriginalText> texts;
+    TextsOfMap texts;
     try {
       const NameMap map = read_map_file(file, texts);
       visit(map, texts, file);
@@ -99,17 +101,28 @@ void for_each_ready_map(const Visit& visit) {
   }
 }
 
-/// The map of this name; without a name, all that come with the programs and are for the model: none, if the source is
-/// to have the model's own names.
-MapTexts read_texts(const std::string& map, const std::vector<std::filesystem::path>& models) {
-  MapTexts texts{{}, config_in(models)};
+/// The map of this name; if the words in a layout are of another map, with a side that this one lacks, also that one.
+/// Without a name, all maps that come with the programs and are for the model: none, if the source is to have the
+/// model's own names.
+MapTexts read_texts(const std::string& map, const MapWord& of_source, const MapWord& of_target,
+                    const std::vector<std::filesystem::path>& models) {
+  MapTexts texts{.maps = {}, .then = {}, .config = config_in(models)};
   if (!map.empty()) {
-    static_cast<void>(read_map_file(path_of_map(map, ""), texts.maps.emplace_back()));
+    const NameMap chosen = read_map_file(path_of_map(map, ""), texts.maps.emplace_back());
+    const auto is_of_another = [&](const MapWord& word) {
+      return word.map != map && !word.side.empty() && !chosen.side(word.side);
+    };
+    if (is_of_another(of_target)) {
+      static_cast<void>(read_map_file(path_of_map(of_target.map, ""), texts.then));
+    } else if (is_of_another(of_source)) {
+      texts.then = std::exchange(texts.maps.front(), {});
+      static_cast<void>(read_map_file(path_of_map(of_source.map, ""), texts.maps.front()));
+    }
     return texts;
   }
   const std::string& where = texts.config.second;
   const std::string type = where.empty() ? "" : ModelConfig(texts.config.first, where).model_type();
-  for_each_ready_map([&](const NameMap& ready, std::vector<OriginalText>& of_map, const std::filesystem::path&) {
+  for_each_ready_map([&](const NameMap& ready, TextsOfMap& of_map, const std::filesystem::path&) {
     if (std::find(ready.models.begin(), ready.models.end(), type) != ready.models.end())
       texts.maps.push_back(std::move(of_map));
   });
@@ -139,6 +152,27 @@ std::optional<bool> speaks_stacked(const Layout& layout, const StackedNames& sta
   return is_stacked;
 }
 
+/// Whether the layout's rules or indices have this name in particular: patterns without a literal text have any.
+bool speaks_of(const Layout& layout, const std::string& name) {
+  const auto has = [&](const Pattern& pattern) {
+    const auto [first, last, inner] = pattern.pieces();
+    return !(first.empty() && last.empty() && inner.empty()) && pattern.matches(name);
+  };
+  return std::ranges::any_of(layout.parameters,
+                             [&](const Rule& rule) { return std::ranges::any_of(rule.names, has); }) ||
+         std::ranges::any_of(layout.indices, [&](const IndexRule& rule) { return has(rule.in); });
+}
+
+ModelConfig model_config(const OriginalText& text) {
+  return text.first.empty() ? ModelConfig() : ModelConfig(text.first, text.second);
+}
+
+NameMap parsed(const TextsOfMap& texts) {
+  std::size_t next = 1;
+  return parse_name_map(texts.front().first, texts.front().second,
+                        [&](const std::string&) { return texts.at(next++); });
+}
+
 std::optional<MapSide> named_side(const NameMap& map, const std::string& side, const std::string& where) {
   if (side.empty()) return std::nullopt;
   const auto found = map.side(side);
@@ -147,6 +181,47 @@ std::optional<MapSide> named_side(const NameMap& map, const std::string& side, c
         Kind::usage, where,
         {map.origin + " has no side \"" + side + "\"", "\"" + map.sides[0] + "\" or \"" + map.sides[1] + "\"", ""});
   return found;
+}
+
+/// Of the sizes that a user gave, those that a map knows, and those that `other` does not know either.
+std::map<std::string, std::uint64_t> sizes_for(const NameMap& map, const NameMap& other,
+                                               std::map<std::string, std::uint64_t> given) {
+  const auto names = MapSizes::names(map);
+  const auto others = MapSizes::names(other);
+  std::erase_if(given, [&](const auto& size) { return !names.contains(size.first) && others.contains(size.first); });
+  return given;
+}
+
+/// Two maps, one after the other: they have a side in common, which the first makes. `sides`: which one the source may
+/// be said to have; some may be empty.
+std::shared_ptr<const NameMapping> mapping_of_two(NameMap first, NameMap second, const OriginalText& text_of_config,
+                                                  const MapChoice& choice, const std::vector<std::string>& sides,
+                                                  MapWish wish) {
+  const ModelConfig config = model_config(text_of_config);
+  const auto of_first = sizes_for(first, second, choice.sizes);
+  const auto of_second = sizes_for(second, first, choice.sizes);
+  std::array<std::vector<std::unique_ptr<SizedMap>>, 2> maps;
+  SizedMap& one = *maps[0].emplace_back(std::make_unique<SizedMap>(std::move(first), config, of_first));
+  SizedMap& other = *maps[1].emplace_back(std::make_unique<SizedMap>(std::move(second), config, of_second));
+  for (const MapSide side : {0, 1})
+    if (const auto same = other.map.side(one.map.sides[side])) {
+      one.to = side;
+      other.from = same;
+      other.to = other_side(*same);
+    }
+  for (const std::string& side : sides)
+    if (!one.from) one.from = one.map.side(side);
+  if (!one.to || one.from == one.to)
+    throw Error(Kind::usage, "--names",
+                {one.map.origin + " and then " + other.map.origin +
+                     (one.to ? ", for names of \"" + one.map.sides[*one.to] + "\", which both have" : ""),
+                 "two maps with a side in common, which the source does not have", "one of them may do"});
+  MapWish between;
+  between.has_states = wish.has_states;
+  between.allows_arithmetic = wish.allows_arithmetic;
+  return std::make_shared<const NameMapping>(
+      std::move(maps[0]), std::move(between), text_of_config,
+      std::make_unique<const NameMapping>(std::move(maps[1]), std::move(wish), text_of_config));
 }
 
 }  // namespace
@@ -162,7 +237,7 @@ std::filesystem::path ready_maps() {
 
 std::vector<MapFit> fits_of_ready_maps(const std::vector<std::string>& names) {
   std::vector<MapFit> fits;
-  for_each_ready_map([&](const NameMap& map, const std::vector<OriginalText>&, const std::filesystem::path& file) {
+  for_each_ready_map([&](const NameMap& map, const TextsOfMap&, const std::filesystem::path& file) {
     const std::array<std::uint64_t, 2> taken = names_taken(map, names);
     for (const MapSide side : {0, 1})
       if (taken[side] != 0)
@@ -187,21 +262,30 @@ std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const M
   }
   MapTexts texts;
   agree(processes, [&] {
-    if (processes.rank() == 0) texts = read_texts(map, places.models);
+    if (processes.rank() == 0) texts = read_texts(map, of_source, of_target, places.models);
   });
   texts.maps = value_of(0, texts.maps, processes);
+  texts.then = value_of(0, texts.then, processes);
   texts.config = value_of(0, texts.config, processes);
   wish.allows_arithmetic = choice.allows_arithmetic;
   std::shared_ptr<const NameMapping> mapping;
   agree(processes, [&] {
-    const ModelConfig config =
-        texts.config.first.empty() ? ModelConfig() : ModelConfig(texts.config.first, texts.config.second);
+    if (places.target != nullptr) {
+      const auto layout = std::make_shared<const Layout>(*places.target);
+      const auto naming = std::make_shared<const Naming>(*layout);
+      wish.is_padded = [layout, naming](const std::string& name, std::size_t dim) { return pads(*naming, name, dim); };
+      wish.is_stacked = [layout](const StackedNames& stack) { return speaks_stacked(*layout, stack); };
+      wish.is_named = [layout](const std::string& name) { return speaks_of(*layout, name); };
+    }
+    if (!texts.then.empty()) {
+      mapping = mapping_of_two(parsed(texts.maps.front()), parsed(texts.then), texts.config, choice,
+                               {choice.side, of_source.side}, std::move(wish));
+      return;
+    }
+    const ModelConfig config = model_config(texts.config);
     std::vector<std::unique_ptr<SizedMap>> maps;
-    for (const auto& of_map : texts.maps) {
-      std::size_t next = 1;
-      NameMap parsed = parse_name_map(of_map.front().first, of_map.front().second,
-                                      [&](const std::string&) { return of_map.at(next++); });
-      auto sized = std::make_unique<SizedMap>(std::move(parsed), config, choice.sizes);
+    for (const TextsOfMap& of_map : texts.maps) {
+      auto sized = std::make_unique<SizedMap>(parsed(of_map), config, choice.sizes);
       const auto side_in = [&](const MapWord& word, const Layout* layout) {
         return word.map == map ? named_side(sized->map, word.side, layout == nullptr ? "" : layout->origin)
                                : sized->map.side(word.side);
@@ -211,15 +295,12 @@ std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const M
       if (!sized->from) sized->from = side_in(of_source, places.source);
       if (!sized->to && !wish.names.empty()) sized->to = side_of_names(sized->map, wish.names);
       if (!sized->to && sized->from) sized->to = other_side(*sized->from);
+      if (sized->from && sized->from == sized->to) return;  // both layouts say these names: nothing is to be converted
       maps.push_back(std::move(sized));
     }
-    if (places.target != nullptr) {
-      const auto layout = std::make_shared<const Layout>(*places.target);
-      const auto naming = std::make_shared<const Naming>(*layout);
-      wish.is_padded = [layout, naming](const std::string& name, std::size_t dim) { return pads(*naming, name, dim); };
-      wish.is_stacked = [layout](const StackedNames& stack) { return speaks_stacked(*layout, stack); };
-    }
-    mapping = std::make_shared<const NameMapping>(std::move(maps), std::move(wish));
+    const auto makes_wished = [](const auto& each) { return each->to.has_value(); };
+    if (std::ranges::any_of(maps, makes_wished)) std::erase_if(maps, std::not_fn(makes_wished));
+    mapping = std::make_shared<const NameMapping>(std::move(maps), std::move(wish), texts.config);
   });
   return mapping;
 }

@@ -485,12 +485,11 @@ Report perform(Run run) {
   return std::move(run.report);
 }
 
-/// Returns the job's map of names, or null. The expected names select among several rules for one tensor.
-std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, Stores& stores, Communicator& processes) {
-  MapPlaces places{job.source.layout ? &*job.source.layout : nullptr,
-                   job.target.layout ? &*job.target.layout : nullptr,
-                   job.target.is_like_expected,
-                   {}};
+/// Returns the job's map of names, or null. The expected names select among several rules for one tensor. Opens the
+/// source, if it is not open and there may be a map: the layout that it carries may say its names.
+std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, std::optional<Checkpoint>& source, Stores& stores,
+                                              Communicator& processes) {
+  MapPlaces places{nullptr, job.target.layout ? &*job.target.layout : nullptr, job.target.is_like_expected, {}};
   const bool is_like = job.target.is_like_expected;
   if (!is_like) places.models.push_back(job.source.path);
   if (!is_like && !job.map && job.map.sizes.empty() && (places.target == nullptr || places.target->names.empty()))
@@ -503,6 +502,9 @@ std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, Stores& sto
                   {"given with a map of names", "one of the two: what is shown keeps the source's tensors",
                    "write the data, without --virtual"});
   });
+  if (!source)
+    source = Checkpoint::open(with_threads(job.source, job.resources, processes), stores.reading(), processes);
+  places.source = &source->layout();
   MapWish wish;
   wish.has_states = !is_like;
   if (job.expectation) {
@@ -535,8 +537,9 @@ Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, C
       first = Checkpoint::open(with_threads(rest.source, rest.resources, processes), stores.reading(), processes);
       leave_out_states(*first, rest.names, true, processes);
     }
-    rest.names.mapping = mapping_of(rest, stores, processes);
-    return perform({rest, first ? &*first : text.opened_source(), text, output, stores, processes, counters});
+    if (text.opened_source() != nullptr && !first) first = *text.opened_source();
+    rest.names.take_mapping(mapping_of(rest, first, stores, processes));
+    return perform({rest, first ? &*first : nullptr, text, output, stores, processes, counters});
   });
 }
 

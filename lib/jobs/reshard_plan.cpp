@@ -45,11 +45,12 @@ void add_values(const Schema& schema, std::vector<std::string>& names) {
   for (const Leaf& leaf : schema.leaves) names.push_back(leaf.name);
 }
 
-std::vector<std::string> values_of(const Checkpoint& checkpoint) {
+std::vector<std::string> values_of(const std::vector<const Checkpoint*>& checkpoints) {
   std::vector<std::string> names;
   std::set<const Schema*> seen;
-  for (const FileCatalog& file : checkpoint.files())
-    if (file.schema && seen.insert(file.schema.get()).second) add_values(*file.schema, names);
+  for (const Checkpoint* each : checkpoints)
+    for (const FileCatalog& file : each->files())
+      if (file.schema && seen.insert(file.schema.get()).second) add_values(*file.schema, names);
   return names;
 }
 
@@ -57,26 +58,41 @@ bool is_used(const Pattern& pattern, const std::vector<std::string>& names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return pattern.matches(name); });
 }
 
-/// A warning for each pattern of a choice that matches no name of a checkpoint, with a pattern that would match some,
-/// or else the nearest names. `parameters`: all logical names. Values besides tensors are matched by the names in their
+/// Warns of each pattern of a job that matches no name, with a pattern that would match some, or else the nearest
+/// names. `parameters`: all logical names of the first source. Values besides tensors are matched by the names in their
 /// files.
-std::vector<std::string> unused_patterns(const NameChoice& choice, const Checkpoint& checkpoint,
-                                         const std::vector<std::string>& parameters) {
-  std::vector<std::pair<const char*, const Pattern*>> unused;
-  const auto look = [&](const char* option, const Pattern& pattern) {
-    if (!is_used(pattern, parameters)) unused.emplace_back(option, &pattern);
+void warn_of_unused_patterns(const NameChoice& choice, std::vector<std::string> parameters, ReshardSides& sides) {
+  if (choice.takes_all() && choice.rename.empty()) return;
+  const std::vector<const Checkpoint*> sources = sides.checkpoints();
+  for (const Checkpoint* each : sources)
+    if (each->path() != sides.checkpoint.path())
+      static_cast<void>(resolve(*each, [&](const std::string& name) {
+        parameters.push_back(name);
+        return false;
+      }));
+  std::optional<std::vector<std::string>> values;
+  const auto look = [&](const std::string& option, const Pattern& pattern, const std::vector<std::string>& names,
+                        const std::string& before = "") {
+    if (is_used(pattern, names)) return;
+    if (!values) values = values_of(sources);
+    if (!before.empty() || !is_used(pattern, *values))
+      sides.source.warnings.push_back(option + shell_word(before + pattern.text()) + " matches no name; " +
+                                      better_pattern(pattern, names, before));
   };
-  for (const Pattern& pattern : choice.only) look("--only ", pattern);
-  for (const Pattern& pattern : choice.drop) look("--drop ", pattern);
-  for (const Rename& rename : choice.rename) look("--rename ", rename.stored);
-  std::vector<std::string> warnings;
-  if (unused.empty()) return warnings;
-  const std::vector<std::string> values = values_of(checkpoint);
-  for (const auto& [option, pattern] : unused)
-    if (!is_used(*pattern, values))
-      warnings.push_back(option + shell_word(pattern->text()) + " matches no name; " +
-                         better_pattern(*pattern, parameters));
-  return warnings;
+  const auto look_at_side = [&](const std::string& option, const SidePattern& each) {
+    const auto& [of_source, of_output] = sides.selection.sides;
+    const std::vector<std::string> none;
+    look(option, each.names,
+         each.side == of_output   ? sides.selection.made
+         : each.side == of_source ? parameters
+                                  : none,
+         each.side + ":");
+  };
+  for (const Pattern& each : choice.only) look("--only ", each, parameters);
+  for (const SidePattern& each : choice.only_of_side) look_at_side("--only ", each);
+  for (const Pattern& each : choice.drop) look("--drop ", each, parameters);
+  for (const SidePattern& each : choice.drop_of_side) look_at_side("--drop ", each);
+  for (const Rename& each : choice.rename) look("--rename ", each.stored, parameters);
 }
 
 void check_keeps_trees(const Store& store) {
@@ -291,7 +307,7 @@ void check_any_tensor(ReshardSides& sides) {
 /// The tensors that a choice of names leaves out of a checkpoint, for the casts.
 std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& checkpoint, const Placement& source) {
   std::vector<Tensor> left_out;
-  if (job.casts.empty() || (job.names.only.empty() && job.names.drop.empty())) return left_out;
+  if (job.casts.empty() || job.names.takes_all()) return left_out;
   const Naming naming(checkpoint.layout());
   std::set<const Schema*> seen;
   for (const FileCatalog& file : checkpoint.files()) {
@@ -346,27 +362,30 @@ void drop_leaves(const Checkpoint& checkpoint, ReshardSides& sides) {
 
 /// Throws usage if --only takes none of `names`, all that the source has.
 void check_any_chosen(const NameChoice& choice, const Placement& chosen, const std::vector<std::string>& names) {
-  if (choice.only.empty() || names.empty() || !chosen.tensors().empty()) return;
+  if (choice.only.empty() || choice.names_sides() || names.empty() || !chosen.tensors().empty()) return;
   const Pattern& first = choice.only.front();
   if (is_used(first, names)) return;  // --drop left nothing of it
   throw Error(Kind::usage, "--only " + shell_word(first.text()),
               {"no parameter", "at least one", better_pattern(first, names), {Advice::What::choose_others, ""}});
 }
 
-/// Resolves the source by its layout, and selects what the job takes of it. Collective.
-void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes, ReshardSides& sides) {
+/// Resolves the source by its layout, and selects what the job takes of it. Returns the source's logical names, if the
+/// job chooses among them. Collective.
+std::vector<std::string> resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator& processes,
+                                             ReshardSides& sides) {
   const Checkpoint& checkpoint = sides.checkpoint;
   const ConflictSource conflict = conflict_source(checkpoint, store, job.names, sides.expected, job.casts);
   const auto deviations = [&](bool has_hints) {
     const CountedNames names(job.names, sides.source, sides.selection);
     return sides.expected.of(sides.selection, sides.source.placement, &names, has_hints);
   };
-  const bool has_choice = !job.names.only.empty() || !job.names.drop.empty() || !job.names.rename.empty();
+  const bool has_choice = !job.names.takes_all() || !job.names.rename.empty();
   Deviations found;
+  std::vector<std::string> names;
   agree(processes, [&] { check_has_masters(job, checkpoint); });
   explain_conflict(conflict, processes, [&] {
     agree(processes, [&] {
-      std::set<std::string> all;  // logical names
+      std::set<std::string> all;
       const auto keep = [&](const std::string& name) {
         all.insert(name);
         return conflict.keep(name);
@@ -375,11 +394,8 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
                                 : resolve(checkpoint, conflict.keep, conflict.expected_shape);
       if (job.names.takes_masters)
         for (const auto& [name, of] : checkpoint.masters()) all.insert(name);
-      const std::vector<std::string> names(all.begin(), all.end());
+      names.assign(all.begin(), all.end());
       check_any_chosen(job.names, sides.source.placement, names);
-      if (has_choice && job.deltas.empty() && job.average.empty())  // other sources may have those names
-        for (std::string& warning : unused_patterns(job.names, checkpoint, names))
-          sides.source.warnings.push_back(std::move(warning));
       sides.selection = select_weights(job.names, sides.source.placement, checkpoint.masters());
       sides.history.names = sides.selection.map;
       for (std::string& warning : cast(job.casts, sides.source.placement, sides.selection,
@@ -406,6 +422,7 @@ void resolve_source_side(const ReshardJob& job, SourceStore& store, Communicator
                             job.names.rename.empty());
     });
   });
+  return names;
 }
 
 /// Throws usage for an average that would be rounded a second time, or reckoned with.
@@ -613,9 +630,10 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
                job.dequantised, stores.reading(), processes);
     sides.model.dequantise(sides.expected.weights_of_codes());
   }
-  resolve_source_side(job, stores.reading(), processes, sides);
+  std::vector<std::string> names = resolve_source_side(job, stores.reading(), processes, sides);
   if (!job.average.empty()) average_sources(job, stores.reading(), processes, sides);
   agree(processes, [&] {
+    warn_of_unused_patterns(job.names, std::move(names), sides);
     check_complete(sides);
     warn_of_half_models(job, sides);
     warn_of_rounded_weights(job, sides);
@@ -646,7 +664,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
       check_is_whole_file(job, *sides.store);
       take_names_of_tree(sides);
     }
-    const bool are_all = job.names.only.empty() && job.names.drop.empty();
+    const bool are_all = job.names.takes_all();
     sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
                                   sides.selection.tensors, are_all);
     if (sides.store->index() != nullptr) resolve_pieces(sides);
@@ -682,7 +700,7 @@ void warn_of_layouts(const ReshardJob& job, const Stores& stores, const ReshardS
       if (format.name == sides.store->name()) warn_of_ending(stores.formats(), job.output.path.string(), format);
   for (const std::string& warning : sides.source.warnings) log::warn(warning);
   // Rules for parameters that are left out match nothing, and the source's own rules were warned of already.
-  if (job.target.layout && job.names.only.empty() && job.names.drop.empty())
+  if (job.target.layout && job.names.takes_all())
     for (const std::string& warning : sides.target.warnings) log::warn(warning);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "tensor/region.hpp"
 
 namespace ckpt {
@@ -30,5 +32,10 @@ Box hull(const LinkSide& side, const Box& part);
 /// Returns the part of a region that a part of a link takes: a box of the link's axes, with its place in the region's
 /// array.
 Region restricted(const Region& region, const LinkSide& side, const Box& part);
+
+/// Returns the link from the source of `first` to the target of `then`, by the elements that both have of the tensor
+/// between them; nothing if they have none. Both are evenly spaced in each of its dimensions, and so is what they
+/// share.
+std::optional<Link> joined(const Link& first, const Link& then);
 
 }  // namespace ckpt

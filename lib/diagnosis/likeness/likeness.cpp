@@ -12,6 +12,7 @@
 #include "compare/mismatch.hpp"
 #include "jobs/types/name_mapping.hpp"
 #include "layout/names/name_groups.hpp"
+#include "layout/placement/number_ties.hpp"
 #include "tensor/number.hpp"
 
 namespace ckpt {
@@ -86,8 +87,10 @@ class Search {
   void choose() {
     std::vector<SampledTensor> tensors;
     std::uint64_t bytes = 0;
+    const auto ties = number_ties(made());  // scales follow the largest code of a block, and move more than weights
     for (ParameterId p = 0; p < made().size(); ++p) {
       bytes += made()[p].bytes();
+      if (ties[p]) continue;
       if (sources_.is_weight && !sources_.is_weight(p)) continue;
       if (const auto other = namesake(p))
         tensors.push_back({made()[p].name, p, *other, Shape(made()[p].shape), sources_.planner.links(p)});

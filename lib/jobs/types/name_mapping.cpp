@@ -9,11 +9,13 @@
 #include "base/text.hpp"
 #include "layout/maps/rule_changes.hpp"
 #include "layout/names/name_groups.hpp"
+#include "layout/placement/quantised_weights.hpp"
 
 namespace ckpt {
 
-NameMapping::NameMapping(std::vector<std::unique_ptr<SizedMap>> maps, MapWish wish)
-    : maps_(std::move(maps)), wish_(std::move(wish)) {}
+NameMapping::NameMapping(std::vector<std::unique_ptr<SizedMap>> maps, MapWish wish, OriginalText config,
+                         std::unique_ptr<const NameMapping> then)
+    : maps_(std::move(maps)), wish_(std::move(wish)), config_(std::move(config)), then_(std::move(then)) {}
 
 /// The map that takes the source's names; null if they are the output's already.
 const SizedMap* NameMapping::map_of(const std::vector<std::string>& names) const {
@@ -64,9 +66,100 @@ nlohmann::ordered_json as_json(const SizedMap& map) {
 
 }  // namespace
 
-MappedTensors NameMapping::convert(const MapSource& source) const {
+std::array<std::string, 2> NameMapping::sides_of(const MapSource& source) const {
+  std::array<std::string, 2> sides;
   if (const auto [chosen, from] = choose(source); chosen != nullptr) {
-    MappedTensors mapped = map_tensors(chosen->map, chosen->sizes, from, source, wish_);
+    sides = {chosen->map.sides[from], chosen->map.sides[other_side(from)]};
+  } else if (const auto each = std::ranges::find_if(maps_, [](const auto& map) { return map->to.has_value(); });
+             each != maps_.end()) {
+    sides.fill((*each)->map.sides[*(*each)->to]);
+  }
+  if (then_) sides[1] = then_->maps_.front()->map.sides[then_->maps_.front()->to.value()];
+  return sides;
+}
+
+bool NameMapping::has_side(const std::string& name) const {
+  return (then_ && then_->has_side(name)) ||
+         std::ranges::any_of(maps_, [&](const auto& each) { return each->map.side(name).has_value(); });
+}
+
+namespace {
+
+/// What two maps make together: `made` of the tensors of `middle`, by their numbers.
+MappedTensors together(const MappedTensors& middle, MappedTensors made) {
+  std::vector<TensorLinks::Stop> stops;
+  for (const auto& origin : middle.origins) stops.push_back({origin.first, origin.links});
+  const auto are_in = [&](const std::vector<std::string>& names, const MappedTensors::Origin& origin) {
+    const auto is_in = [&](ParameterId stop) {
+      return std::ranges::binary_search(names, middle.tensors[stop].name.str());
+    };
+    bool is_any = is_in(origin.first);
+    if (origin.links) origin.links->for_each_source([&](ParameterId stop) { is_any = is_any || is_in(stop); });
+    return is_any;
+  };
+  for (std::size_t i = 0; i < made.tensors.size(); ++i) {
+    MappedTensors::Origin& origin = made.origins[i];
+    const MappedTensors::Origin& before = middle.origins[origin.first];
+    if (are_in(middle.recomputed, origin)) made.recomputed.push_back(made.tensors[i].name);
+    if (are_in(middle.recut_states, origin)) made.recut_states.push_back(made.tensors[i].name);
+    origin.links = origin.links ? std::make_shared<const TensorLinks>(origin.links, stops) : before.links;
+    origin.first = before.first;
+    origin.first_name = before.first_name;
+  }
+  for (auto& [one, other] : made.equal) {
+    if (middle.origins[one].links || middle.origins[other].links)
+      throw Error(Kind::input, "'" + middle.tensors[one].name + "'",
+                  {"it must be equal to '" + middle.tensors[other].name + "', and a map makes it anew",
+                   "tensors that the source has as they are", "apply the maps one after the other, in two jobs"});
+    one = middle.origins[one].first;
+    other = middle.origins[other].first;
+  }
+  std::erase_if(made.equal, [](const auto& pair) { return pair.first == pair.second; });
+  made.equal.insert(made.equal.end(), middle.equal.begin(), middle.equal.end());
+  made.dropped.insert(made.dropped.end(), middle.dropped.begin(), middle.dropped.end());
+  made.states += middle.states;
+  if (!middle.by.empty()) {
+    auto by = nlohmann::ordered_json::parse(middle.by);
+    if (!made.by.empty()) by["then"] = nlohmann::ordered_json::parse(made.by);
+    made.by = by.dump();
+  }
+  return made;
+}
+
+}  // namespace
+
+/// The source, with the scales that follow their codes: those of 8-bit floats.
+MapSource NameMapping::with_scales(const MapSource& source) const {
+  MapSource all = source;
+  std::vector<Tensor> tensors;
+  const auto is_code = [](const DType& dtype) {
+    return dtype.kind == ElementKind::f8_e4m3 || dtype.kind == ElementKind::f8_e5m2;
+  };
+  for (const auto& [tensor, number] : source.tensors) tensors.push_back(tensor);
+  if (std::ranges::none_of(tensors, [&](const Tensor& tensor) { return is_code(tensor.dtype); })) return all;
+  const auto config =
+      config_.first.empty() ? QuantisationConfig() : QuantisationConfig::parse(config_.first, config_.second);
+  const auto found = quantised_weights(tensors, config);
+  for (const QuantisedWeight& weight : found.weights) {
+    if (weight.form != QuantisedWeight::Form::blocks || weight.name != weight.codes || !weight.factor.empty()) continue;
+    const bool is_spread = std::ranges::all_of(weight.unit, [](std::uint64_t unit) { return unit == 1; });
+    all.scales.emplace(weight.scales, CodeScales{weight.codes, weight.block, is_spread});
+  }
+  return all;
+}
+
+MappedTensors NameMapping::convert(const MapSource& source, const KeepMade& is_kept) const {
+  if (!then_) return convert_once(source, is_kept);
+  const MappedTensors middle = convert_once(source, {});
+  MapSource between{{}, source.are_all};
+  for (ParameterId number = 0; number < middle.tensors.size(); ++number)
+    between.tensors.emplace_back(middle.tensors[number], number);
+  return together(middle, then_->convert(between, is_kept));
+}
+
+MappedTensors NameMapping::convert_once(const MapSource& source, const KeepMade& is_kept) const {
+  if (const auto [chosen, from] = choose(source); chosen != nullptr) {
+    MappedTensors mapped = map_tensors(chosen->map, chosen->sizes, from, with_scales(source), wish_, is_kept);
     nlohmann::ordered_json by = as_json(*chosen);
     if (!mapped.recomputed.empty()) by["recomputed"] = mapped.recomputed;
     mapped.by = by.dump();
@@ -74,6 +167,7 @@ MappedTensors NameMapping::convert(const MapSource& source) const {
   }
   MappedTensors same;
   for (const auto& [tensor, number] : source.tensors) {
+    if (is_kept && !is_kept(tensor.name)) continue;
     same.tensors.push_back(tensor);
     same.origins.push_back({number, nullptr, tensor.name});
   }
@@ -83,7 +177,7 @@ MappedTensors NameMapping::convert(const MapSource& source) const {
 std::vector<NameMapping::Change> NameMapping::changes(const MapSource& source, const std::string& name) const {
   std::vector<Change> changes;
   const auto [chosen, from] = choose(source);
-  if (chosen == nullptr) return changes;
+  if (chosen == nullptr || then_) return changes;
   const auto origin_in = [&](const MappedTensors& mapped) {
     const auto found = std::find_if(mapped.tensors.begin(), mapped.tensors.end(),
                                     [&](const Tensor& tensor) { return tensor.name == name; });
@@ -111,9 +205,11 @@ std::vector<NameMapping::Change> NameMapping::changes(const MapSource& source, c
 
 void NameMapping::check_sizes(const ModelConfig& recorded) const {
   for (const auto& each : maps_) each->sizes.check_against(recorded);
+  if (then_) then_->check_sizes(recorded);
 }
 
 bool NameMapping::is_no_weight(const std::string& name) const {
+  if (then_) return then_->is_no_weight(name);
   return std::any_of(maps_.begin(), maps_.end(), [&](const auto& each) {
     for (const MapSide side : {0, 1})
       if (!each->to || *each->to == side)
@@ -126,6 +222,7 @@ bool NameMapping::is_no_weight(const std::string& name) const {
 std::string NameMapping::json() const {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const auto& each : maps_) all.push_back(as_json(*each));
+  if (then_) all.push_back(nlohmann::ordered_json::parse(then_->json()));
   return all.dump();
 }
 

@@ -34,23 +34,34 @@ struct SizedMap {
   std::optional<MapSide> to = {};
 };
 
+/// A text and its name in messages.
+using OriginalText = std::pair<std::string, std::string>;
+
 /// A map of names in a job: how the source's tensors become the output's.
 class NameMapping {
  public:
-  /// Uses the one of several maps that takes the source's names.
-  NameMapping(std::vector<std::unique_ptr<SizedMap>> maps, MapWish wish);
+  /// Uses the one of several maps that takes the source's names. `config`: the
+  /// model's config.json, which may say how weights are quantised. `then`: the map of what this one makes; null: none.
+  NameMapping(std::vector<std::unique_ptr<SizedMap>> maps, MapWish wish, OriginalText config = {},
+              std::unique_ptr<const NameMapping> then = {});
 
   /// Tensors that have the output's names already stay as they are. Otherwise `by` is the map's text and sizes, and the
-  /// names of tensors that it recomputes. Throws input as map_tensors does, or if no side has
-  /// the names.
-  MappedTensors convert(const MapSource& source) const;
+  /// names of tensors that it recomputes. Throws input as map_tensors does, or if no side has the
+  /// names.
+  MappedTensors convert(const MapSource& source, const KeepMade& is_kept = {}) const;
+
+  /// Returns the names of the source's side and of the output's: the same if the names are the output's already.
+  std::array<std::string, 2> sides_of(const MapSource& source) const;
+  /// Whether one of the maps has a side of this name.
+  bool has_side(const std::string& name) const;
 
   /// A tensor as a rule with one other word would make it.
   struct Change {
     std::string text;  ///< "llama.json: /tensors/4 with \"NAME [DIM, DIM]\""
     MappedTensors::Origin origin;
   };
-  /// The one-word changes of a tensor's rule that fit every shape, of the tensors of this name that they make.
+  /// The one-word changes of a tensor's rule that fit every shape, of the tensors of this name that they make. None for
+  /// two maps, one after the other.
   std::vector<Change> changes(const MapSource& source, const std::string& name) const;
 
   /// Throws input if a size that was used differs from the one that the source's trainer recorded.
@@ -70,10 +81,14 @@ class NameMapping {
     MapSide from = 0;
   };
   Choice choose(const MapSource& source) const;
+  MapSource with_scales(const MapSource& source) const;
+  MappedTensors convert_once(const MapSource& source, const KeepMade& is_kept) const;
   const SizedMap* map_of(const std::vector<std::string>& names) const;
 
   std::vector<std::unique_ptr<SizedMap>> maps_;
   MapWish wish_;
+  OriginalText config_;
+  std::unique_ptr<const NameMapping> then_;
 };
 
 /// Returns lines for the user: what a conversion left out.

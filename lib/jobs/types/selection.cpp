@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -33,9 +34,33 @@ bool is_between_captures(const Pattern& pattern) {
 
 }  // namespace
 
+void NameChoice::take_mapping(std::shared_ptr<const NameMapping> the_mapping) {
+  mapping = std::move(the_mapping);
+  const auto take = [&](std::vector<Pattern>& from, std::vector<SidePattern>& to) {
+    std::erase_if(from, [&](const Pattern& pattern) {
+      const std::size_t colon = pattern.text().find(':');
+      std::string side = pattern.text().substr(0, colon);
+      const bool is_of_side = colon != std::string::npos && mapping && mapping->has_side(side);
+      if (is_of_side) to.push_back({std::move(side), Pattern(pattern.text().substr(colon + 1))});
+      return is_of_side;
+    });
+  };
+  take(only, only_of_side);
+  take(drop, drop_of_side);
+}
+
+bool NameChoice::is_kept(const std::string& side, const std::string& name, bool is_source) const {
+  const auto matches = [&](const SidePattern& each) { return each.side == side && each.names.matches(name); };
+  const auto is_of_side = [&](const SidePattern& each) { return each.side == side; };
+  if (std::ranges::any_of(drop_of_side, matches)) return false;
+  const bool is_limited = std::ranges::any_of(only_of_side, is_of_side) || (is_source && !only.empty());
+  return !is_limited || std::ranges::any_of(only_of_side, matches) ||
+         (is_source && std::ranges::any_of(only, [&](const Pattern& pattern) { return pattern.matches(name); }));
+}
+
 NameFilter::NameFilter(const NameChoice& choice)
     : choice_(choice),
-      takes_all_(choice.only.empty()),
+      takes_all_(choice.only.empty() || !choice.only_of_side.empty()),
       only_(PatternIndex::of(choice.only)),
       drop_(PatternIndex::of(choice.drop)),
       rename_(PatternIndex::of(choice.rename, &Rename::stored)) {
@@ -58,7 +83,7 @@ std::string NameFilter::new_name(const std::string& logical_name) const {
 }
 
 NewName new_name_of(const NameChoice& choice) {
-  if (choice.only.empty() && choice.drop.empty() && choice.rename.empty()) return {};
+  if (choice.takes_all() && choice.rename.empty()) return {};
   const auto kept = std::make_shared<const NameChoice>(choice);
   return [kept, name_filter = std::make_shared<const NameFilter>(*kept)](const std::string& name) {
     return name_filter->is_kept(name) ? std::optional(name_filter->new_name(name)) : std::nullopt;
@@ -104,11 +129,28 @@ struct TensorChoice {
 };
 
 MapSource taken(const NameChoice& choice, const NameFilter& name_filter, const Placement& source) {
-  MapSource taken{{}, choice.only.empty() && choice.drop.empty()};
+  MapSource taken;
   for (ParameterId parameter = 0; parameter < source.tensors().size(); ++parameter)
     if (const Tensor& tensor = source.tensors()[parameter]; name_filter.is_kept(tensor.name))
       taken.tensors.emplace_back(tensor, parameter);
+  if (choice.names_sides() && !taken.tensors.empty()) {
+    const auto [side, of_output] = choice.mapping->sides_of(taken);
+    if (side != of_output)
+      std::erase_if(taken.tensors, [&](const auto& each) { return !choice.is_kept(side, each.first.name, true); });
+  }
+  taken.are_all = choice.only.empty() && choice.drop.empty() && taken.tensors.size() == source.tensors().size();
   return taken;
+}
+
+void refuse_two_sides(const NameChoice& choice, const std::array<std::string, 2>& sides) {
+  const auto of_output = std::ranges::find(choice.only_of_side, sides[1], &SidePattern::side);
+  const bool has_others =
+      !choice.only.empty() ||
+      std::ranges::any_of(choice.only_of_side, [&](const SidePattern& each) { return each.side == sides[0]; });
+  if (of_output == choice.only_of_side.end() || !has_others || sides[0] == sides[1]) return;
+  throw Error(Kind::usage, "--only",
+              {"names of \"" + sides[0] + "\", the source's, and of \"" + sides[1] + "\", the output's",
+               "those of one side", "write all for one side; --drop takes both"});
 }
 
 std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& name_filter, const Placement& source,
@@ -120,7 +162,17 @@ std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& 
     for (const auto& [tensor, parameter] : kept.tensors) chosen.push_back({tensor, parameter, {}, tensor.name});
     return chosen;
   }
-  MappedTensors mapped = choice.mapping->convert(kept);
+  if (kept.tensors.empty()) return chosen;
+  std::function<bool(const std::string&)> is_kept;
+  if (choice.names_sides()) {
+    selection.sides = choice.mapping->sides_of(kept);
+    refuse_two_sides(choice, selection.sides);
+    is_kept = [&, is_source = selection.sides[0] == selection.sides[1]](const std::string& name) {
+      selection.made.push_back(name);
+      return choice.is_kept(selection.sides[1], name, is_source);
+    };
+  }
+  MappedTensors mapped = choice.mapping->convert(kept, is_kept);
   for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
     chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name,
                       mapped.origins[i].is_state});
@@ -167,10 +219,16 @@ Selection select(const NameChoice& choice, const Placement& source, const std::m
   Selection selection;
   std::vector<TensorChoice> chosen = chosen_of(choice, name_filter, source, selection);
   for (TensorChoice& each : chosen) each.tensor.name = name_filter.new_name(each.tensor.name);
-  if (chosen.empty() && (!choice.only.empty() || !choice.drop.empty())) {
+  if (chosen.empty() && !choice.takes_all()) {
     std::vector<std::string> names;
     for (const Tensor& tensor : source.tensors()) names.push_back(tensor.name.str());
-    const std::string nearest = choice.only.empty() ? "" : better_pattern(choice.only.front(), names);
+    std::string nearest;
+    if (!choice.only_of_side.empty()) {
+      const auto& [side, pattern] = choice.only_of_side.front();
+      nearest = better_pattern(pattern, side == selection.sides[1] ? selection.made : names, side + ":");
+    } else if (!choice.only.empty()) {
+      nearest = better_pattern(choice.only.front(), names);
+    }
     throw Error(Kind::usage, "", {"no parameter is left to take", "", nearest, {Advice::What::choose_others, ""}});
   }
   std::sort(chosen.begin(), chosen.end(),
@@ -270,18 +328,23 @@ std::set<std::string> left_out_names(const NameChoice& choice, const Resolved& s
   for (const std::string& name : source.left_out) names.insert(name_filter.new_name(name));
   for (const Tensor& tensor : source.placement.tensors())
     if (!name_filter.is_kept(tensor.name)) names.insert(name_filter.new_name(tensor.name));
+  for (const std::string& name : selection.made) names.insert(name_filter.new_name(name));
   for (const Tensor& tensor : selection.tensors) names.erase(tensor.name);
   return names;
 }
 
 CountedNames::CountedNames(const NameChoice& choice, const Resolved& source, const Selection& selection)
-    : name_filter_(choice), mapping_(choice.mapping), left_out_(left_out_names(choice, source, selection)) {
+    : choice_(choice),
+      name_filter_(choice),
+      side_(selection.sides[1]),
+      left_out_(left_out_names(choice, source, selection)) {
   for (const Tensor& tensor : selection.tensors) taken_.insert(tensor.name);
 }
 
 bool CountedNames::counts(const std::string& name) const {
   if (taken_.contains(name)) return true;
-  return !left_out_.contains(name) && name_filter_.is_kept(name) && !(mapping_ && mapping_->is_no_weight(name));
+  return !left_out_.contains(name) && name_filter_.is_kept(name) && choice_.is_kept(side_, name, false) &&
+         !(choice_.mapping && choice_.mapping->is_no_weight(name));
 }
 
 void CountedNames::add_alias(const std::string& name, const std::string& alias) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,6 +22,12 @@ namespace ckpt {
 class NameMapping;
 struct MapSource;
 
+/// A pattern for names of one side of a map, "hf:*.q_proj.weight".
+struct SidePattern {
+  std::string side;
+  Pattern names;
+};
+
 /// Which parameters a job takes, and under which names.
 struct NameChoice {
   std::vector<Pattern> only;  ///< takes names that match one of these; empty: all
@@ -30,6 +37,16 @@ struct NameChoice {
   std::vector<Rename> rename;
   std::shared_ptr<const NameMapping> mapping = {};  ///< applies to what is taken, before `rename`; null: none
   bool takes_masters = false;  ///< takes the whole model, each tensor from its source in Checkpoint::masters
+  std::vector<SidePattern> only_of_side = {};  ///< as `only`; all are of one side
+  std::vector<SidePattern> drop_of_side = {};
+
+  /// Sets the map. Patterns that begin with the name of a side of it become those of that side.
+  void take_mapping(std::shared_ptr<const NameMapping> the_mapping);
+  bool has_only() const { return !only.empty() || !only_of_side.empty(); }
+  bool names_sides() const { return !only_of_side.empty() || !drop_of_side.empty(); }
+  bool takes_all() const { return only.empty() && drop.empty() && !names_sides(); }
+  /// Whether the patterns of one side take a name of it. Those of `only` count as that side's if `is_source`.
+  bool is_kept(const std::string& side, const std::string& name, bool is_source) const;
 };
 
 /// Which rows are taken of the tables whose names match: those for which a condition (RowCondition) holds.
@@ -72,6 +89,8 @@ struct Selection {
   std::string map = {};                        ///< the map of names that made it, as JSON (NameMapping::convert)
   std::set<std::string> states = {};           ///< tensors of an optimizer's state, as far as a map tells
   std::vector<std::string> recut_states = {};  ///< the map's (MappedTensors)
+  std::array<std::string, 2> sides = {};       ///< if patterns are of a side: the source's and the output's, of the map
+  std::vector<std::string> made = {};          ///< if patterns are of a side: all names that the map would make
 
   const TensorLinks* links_of(std::size_t tensor) const { return links.empty() ? nullptr : links[tensor].get(); }
   /// Calls visit(parameter) for all of the source's parameters that are taken; for some several times.
@@ -122,8 +141,9 @@ class CountedNames {
   void add_alias(const std::string& name, const std::string& alias);
 
  private:
+  const NameChoice& choice_;
   NameFilter name_filter_;
-  std::shared_ptr<const NameMapping> mapping_;
+  std::string side_;  ///< of the output
   std::set<std::string> taken_;
   std::set<std::string> left_out_;
 };

@@ -29,7 +29,8 @@ std::string json_string(std::string_view text) {
 }
 
 void Node::fail(const std::string& found, const std::string& expected, const std::string& remedy) const {
-  throw Error(Kind::layout, place(), {"found " + found, expected, remedy});
+  // An error that is told again at its place may say so already.
+  throw Error(Kind::layout, place(), {(found.starts_with("found ") ? "" : "found ") + found, expected, remedy});
 }
 
 void Node::fail_unlisted(const std::string& found, const std::string& what,

@@ -60,6 +60,15 @@ const FormulaValue& ModelConfig::field(const std::string& name) const {
 
 MapSizes::MapSizes(const NameMap& map, ModelConfig config, std::map<std::string, std::uint64_t> given)
     : map_(map), config_(std::move(config)), given_(std::move(given)) {
+  const std::set<std::string> names = MapSizes::names(map);
+  for (const auto& [name, size] : given_)
+    if (!names.contains(name))
+      throw Error(Kind::usage, "--size " + name,
+                  {map.origin + " has no size or field of that name",
+                   "one of " + join(nearest(name, {names.begin(), names.end()})), ""});
+}
+
+std::set<std::string> MapSizes::names(const NameMap& map) {
   std::set<std::string> names;
   const auto add = [&](const Formula& formula) { names.insert(formula.names().begin(), formula.names().end()); };
   for (const auto& [name, formulas] : map.sizes) {
@@ -68,11 +77,7 @@ MapSizes::MapSizes(const NameMap& map, ModelConfig config, std::map<std::string,
   }
   for (const MapRule& rule : map.rules) add(rule.when);
   for (const TiedName& tied : map.tied) add(tied.when);
-  for (const auto& [name, size] : given_)
-    if (!names.contains(name))
-      throw Error(Kind::usage, "--size " + name,
-                  {map.origin + " has no size or field of that name",
-                   "one of " + join(nearest(name, {names.begin(), names.end()})), ""});
+  return names;
 }
 
 MapSizes MapSizes::with(const std::string& name, std::uint64_t size) const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ class MapSizes {
  public:
   /// `given` come before the map's own sizes and config.json's fields. Throws usage for a given name that neither has.
   MapSizes(const NameMap& map, ModelConfig config, std::map<std::string, std::uint64_t> given);
+
+  /// Returns the names that have a size in a map, or are fields that it asks for.
+  static std::set<std::string> names(const NameMap& map);
 
   /// These sizes with one given anew; those that follow from it follow.
   MapSizes with(const std::string& name, std::uint64_t size) const;

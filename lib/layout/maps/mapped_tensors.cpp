@@ -66,13 +66,15 @@ std::vector<std::string> names_of(const MapSource& source) {
 /// The conversion of one checkpoint's tensors.
 class Conversion {
  public:
-  Conversion(const NameMap& map, const MapSizes& sizes, MapSide from, const MapSource& source, const MapWish& wish)
+  Conversion(const NameMap& map, const MapSizes& sizes, MapSide from, const MapSource& source, const MapWish& wish,
+             const KeepMade& is_kept)
       : map_(map),
         sizes_(sizes),
         from_(from),
         to_(other_side(from)),
         source_(source),
         wish_(wish),
+        is_kept_(is_kept),
         wanted_(wish.names.begin(), wish.names.end()),
         from_names_(map, sizes, from_, stacked_in(map, names_of(source))),
         to_names_(map, sizes, to_, stacked_in_target(map, wish)),
@@ -85,6 +87,7 @@ class Conversion {
     skip_unwanted_rules();
     for (const auto& [tensor, number] : source_.tensors) take(tensor.name, tensor, number);
     refuse_unknown();
+    check_scales();
     if (source_.are_all) check_complete();
     check_arithmetic();
     for (const auto& [name, draft] : drafts_) build(name, draft);
@@ -110,6 +113,13 @@ class Conversion {
     std::string by;  ///< a source tensor
   };
 
+  /// Scales in the source.
+  struct Scales {
+    const Tensor* tensor = nullptr;
+    ParameterId number = 0;
+    const CodeScales* of = nullptr;
+  };
+
   /// A source tensor under a second name, and its first one.
   struct SecondName {
     std::string of;
@@ -127,11 +137,22 @@ class Conversion {
 
   std::string where(std::size_t rule) const { return map_.rules[rule].place; }
 
+  /// The first name that a tensor may have.
+  static std::string example_of(const TensorTemplate& text) {
+    std::string name = text.name();
+    for (std::size_t at = 0; (at = name.find('{', at)) != std::string::npos;)
+      name.replace(at, name.find('}', at) - at + 1, "0");
+    return name;
+  }
+
   /// Skips rules with unexpected names if another rule takes the same source tensors.
   void skip_unwanted_rules() {
-    if (wish_.names.empty()) return;
+    if (wish_.names.empty() && !wish_.is_named) return;
     std::vector<bool> is_wanted(map_.rules.size(), false);
-    const std::vector<bool> all(map_.rules.size(), false);
+    if (wish_.names.empty())
+      for (std::size_t r = 0; r < map_.rules.size(); ++r)
+        for (std::size_t t = 0; t < map_.rules[r].tensors[to_].size(); ++t)
+          is_wanted[r] = is_wanted[r] || wish_.is_named(example_of(to_names_.text(r, t)));
     for (const std::string& name : wish_.names)
       for (std::size_t r = 0; r < map_.rules.size(); ++r)
         for (std::size_t t = 0; t < map_.rules[r].tensors[to_].size() && !is_wanted[r]; ++t)
@@ -161,6 +182,7 @@ class Conversion {
 
   void take(const std::string& name, const Tensor& tensor, ParameterId number) {
     auto match = from_names_.match(name, is_skipped_);
+    if (!match && wish_.names.empty()) match = from_names_.match(name, std::vector<bool>(map_.rules.size(), false));
     if (!match) return take_unmatched(name, tensor, number);
     if (match->state_pattern && !wish_.has_states) return void(++result_.states);
     const SideNames::Entry& entry = from_names_.entries()[match->entry];
@@ -172,6 +194,7 @@ class Conversion {
     for (const std::size_t target : targets) {
       AxisValues values = match->values;
       const TensorTemplate& text = to_names_.text(entry.rule, target);
+      check_count(tensor, *match, text, entry.rule);
       for_each_value(number_axes(text), sizes_, values,
                      [&](const AxisValues& all) { draft(name, entry.rule, target, text, all, *match); });
     }
@@ -182,6 +205,20 @@ class Conversion {
                    "one of the two",
                    "",
                    {Advice::What::leave_out, ""}});
+  }
+
+  /// Each tensor that is made of a part of another one has an element of it.
+  void check_count(const Tensor& tensor, const SideNames::Match& match, const TensorTemplate& text,
+                   std::size_t rule) const {
+    std::uint64_t left = std::max<std::uint64_t>(numel(tensor.shape), 1);
+    for (const std::string& axis : number_axes(text))
+      if (!match.values.numbers.contains(axis)) left /= sizes_.size(axis);
+    if (left == 0 && !(match.state_pattern && tensor.shape.empty()))
+      throw Error(Kind::input, "'" + tensor.name + "'",
+                  {"it has " + std::to_string(numel(tensor.shape)) + " elements, and " + where(rule) +
+                       " makes more tensors of it",
+                   "an element for each", "do the sizes fit this checkpoint? --size says them"})
+          .of_parameter(tensor.name.str());
   }
 
   void draft(const std::string& by, std::size_t rule, std::size_t target, const TensorTemplate& text,
@@ -202,6 +239,7 @@ class Conversion {
       name = to_names_.state_name(0, match.state, name);
     }
     if (std::string other = std::string(weights_folder) + name; wanted_.contains(other)) name = std::move(other);
+    if (is_kept_ && !is_kept_(name)) return;
     Draft made{rule, target, {}, match.state_pattern, match.state, by};
     for (const std::string& axis : number_axes(text)) made.values.numbers[axis] = values.numbers.at(axis);
     made.values.texts = values.texts;
@@ -219,6 +257,10 @@ class Conversion {
   }
 
   void take_unmatched(const std::string& name, const Tensor& tensor, ParameterId number) {
+    if (const auto scales = source_.scales.find(name); scales != source_.scales.end()) {
+      scales_.emplace(scales->second.codes, Scales{&tensor, number, &scales->second});
+      return;
+    }
     const auto& drop = map_.drop[from_];
     if (std::any_of(drop.begin(), drop.end(), [&](const Pattern& each) { return each.matches(name); })) {
       result_.dropped.push_back(name);
@@ -251,6 +293,13 @@ class Conversion {
                  "a rule for each tensor",
                  "add rules, or \"drop\" what is no weight",
                  {Advice::What::leave_out, ""}});
+  }
+
+  void check_scales() {
+    for (const auto& [codes, scales] : scales_)
+      if (!taken_.contains(without_folder(codes)))
+        throw Error(Kind::input, "'" + scales.tensor->name + "'",
+                    {"'" + codes + "', whose scales it has, is not taken", "both", "", {Advice::What::leave_out, ""}});
   }
 
   /// Whether another rule has a tensor of this rule's, on either side: each of them may hold for a part of the layers.
@@ -367,12 +416,12 @@ class Conversion {
     for (const Part& each : parts) pieces.push_back(piece(name, draft, each, form, first));
     const auto scaling = scaling_of(map_.rules[draft.rule], first);
     const bool is_same = !scaling && is_identity(pieces, shape, Shape(first.tensor->shape));
+    if (!draft.state_pattern) build_scales(name, shape, parts, pieces, is_same);
     tensor.shape = InternedShape(shape);
     if (draft.state_pattern && map_.rules[draft.rule].pieces.size() > 1) result_.recut_states.push_back(name);
-    result_.tensors.push_back(std::move(tensor));
-    result_.origins.push_back({first.number,
-                               is_same ? nullptr : std::make_shared<const TensorLinks>(std::move(pieces), scaling),
-                               first.tensor->name, draft.rule, draft.state_pattern.has_value()});
+    insert(std::move(tensor),
+           {first.number, is_same ? nullptr : std::make_shared<const TensorLinks>(std::move(pieces), scaling),
+            first.tensor->name, draft.rule, draft.state_pattern.has_value()});
   }
 
   /// The sources of one piece.
@@ -489,6 +538,69 @@ class Conversion {
     });
   }
 
+  /// Makes the scales of a tensor of codes, of its sources' ones: each element of theirs is a block of codes.
+  void build_scales(const std::string& name, const Shape& shape, const std::vector<Part>& parts,
+                    std::vector<TensorPiece> pieces, bool is_same) {
+    std::vector<const Scales*> of_all;
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      for (std::size_t i = 0; i < parts[p].sources.size(); ++i) {
+        const auto found = scales_.find(parts[p].sources[i]->tensor->name);
+        of_all.push_back(found == scales_.end() ? nullptr : &found->second);
+        if (of_all.back() != nullptr) pieces[p].sources[i] = of_all.back()->number;
+      }
+    const auto some = std::ranges::find_if(of_all, [](const Scales* each) { return each != nullptr; });
+    if (some == of_all.end()) return;
+    const Scales& first = **some;
+    const Tensor& of_first = *first.tensor;
+    const auto refuse = [&](const std::string& found) {
+      throw Error(Kind::input, "'" + name + "'",
+                  {found, "whole blocks of codes with their scales", "--dequantize bf16 makes weights of them first"});
+    };
+    const std::string ending = ending_of_scales(first.of->codes, of_first.name);
+    const bool is_named = !ending.starts_with(':') || name.ends_with("weight");
+    for (const Scales* const each : of_all)
+      if (each == nullptr || !(each->tensor->dtype == of_first.dtype) || each->of->is_spread != first.of->is_spread ||
+          ending_of_scales(each->of->codes, each->tensor->name) != ending || !is_named)
+        refuse("of its sources '" + first.of->codes + "' has the scales '" + of_first.name +
+               "', and another has none or of another kind");
+    Tensor made{
+        InternedText(ending.starts_with(':') ? name.substr(0, name.size() - 6) + ending.substr(1) : name + ending),
+        of_first.dtype, of_first.shape, false};
+    if (is_kept_ && !is_kept_(made.name)) return;
+    const bool is_one = std::ranges::all_of(of_all, [&](const Scales* each) { return each == &first; });
+    if (is_same || (is_one && numel(of_first.shape) == 1)) return insert(made, {first.number, nullptr, of_first.name});
+    Shape block(shape.size(), 1);
+    Shape made_shape = shape;
+    for (std::size_t d = 0; d < std::min(shape.size(), first.of->block.size()); ++d) {
+      const std::size_t from_last = first.of->block.size() - 1 - d;
+      std::uint64_t& here = block[shape.size() - 1 - d];
+      here = first.of->block[from_last];
+      if (first.of->is_spread && here > 1) here = std::max<std::uint64_t>(shape[shape.size() - 1 - d], 1);
+    }
+    for (std::size_t d = 0; d < shape.size(); ++d) made_shape[d] = ceil_div(shape[d], block[d]);
+    std::size_t at = 0;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      for (std::size_t i = 0; i < parts[p].sources.size(); ++i, ++at)
+        if (of_all[at]->tensor->shape.size() != of_all[at]->of->block.size())
+          refuse("'" + of_all[at]->tensor->name.str() + "' has no element for each piece of it");
+      const Scales& of_part = *of_all[at - 1];
+      auto divided = in_blocks(std::move(pieces[p]), {Shape(parts[p].sources.front()->tensor->shape), shape},
+                               {of_part.of->block, block});
+      if (!divided) {
+        refuse("its pieces begin or end within blocks of " + to_string(of_part.of->block) + " of '" +
+               of_part.of->codes + "', which share a scale");
+      }
+      pieces[p] = std::move(*divided);
+    }
+    made.shape = InternedShape(made_shape);
+    insert(made, {first.number, std::make_shared<const TensorLinks>(std::move(pieces)), of_first.name});
+  }
+
+  /// What follows the name of codes in that of their scales; with ":" before it, it replaces "weight".
+  static std::string ending_of_scales(const std::string& codes, const std::string& scales) {
+    return scales.starts_with(codes) ? scales.substr(codes.size()) : ":" + scales.substr(codes.size() - 6);
+  }
+
   std::uint64_t padded_size(const std::string& name, const Draft& draft, std::size_t dim, std::uint64_t size) const {
     if (wish_.is_padded && wish_.is_padded(name, dim)) return size;
     if (wish_.shape)
@@ -505,7 +617,7 @@ class Conversion {
   /// A second name is written where it is expected.
   void add_tied() {
     for (const std::string& name : wanted_) {
-      if (map_.tied.empty() || drafts_.contains(name)) continue;
+      if (map_.tied.empty() || drafts_.contains(name) || (is_kept_ && !is_kept_(name))) continue;
       std::optional<std::string> first;
       for (const TiedName& tied : map_.tied)
         if (!first && tied.side == to_) first = tied_to(tied, to_names_, name);
@@ -514,12 +626,16 @@ class Conversion {
       if (of == result_.tensors.end()) continue;
       Tensor second = *of;
       second.name = InternedText(name);
-      auto origin = result_.origins[static_cast<std::size_t>(of - result_.tensors.begin())];
-      const auto at = std::lower_bound(result_.tensors.begin(), result_.tensors.end(), second,
-                                       [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
-      result_.origins.insert(result_.origins.begin() + (at - result_.tensors.begin()), std::move(origin));
-      result_.tensors.insert(at, std::move(second));
+      insert(second, result_.origins[static_cast<std::size_t>(of - result_.tensors.begin())]);
     }
+  }
+
+  /// Adds a tensor in the order of names.
+  void insert(Tensor tensor, MappedTensors::Origin origin) {
+    const auto at = std::lower_bound(result_.tensors.begin(), result_.tensors.end(), tensor,
+                                     [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
+    result_.origins.insert(result_.origins.begin() + (at - result_.tensors.begin()), std::move(origin));
+    result_.tensors.insert(at, std::move(tensor));
   }
 
   /// Names the tensors of rules that no source tensor is for, unless another rule makes them.
@@ -539,6 +655,7 @@ class Conversion {
   MapSide to_;
   const MapSource& source_;
   const MapWish& wish_;
+  const KeepMade& is_kept_;
   std::set<std::string> wanted_;
   SideNames from_names_;
   SideNames to_names_;
@@ -550,14 +667,15 @@ class Conversion {
   std::map<std::string, Draft> drafts_;
   std::vector<std::string> unknown_;
   std::vector<SecondName> tied_;
+  std::map<std::string, Scales> scales_;  // by the name of their codes
   MappedTensors result_;
 };
 
 }  // namespace
 
 MappedTensors map_tensors(const NameMap& map, const MapSizes& sizes, MapSide from, const MapSource& source,
-                          const MapWish& wish) {
-  return Conversion(map, sizes, from, source, wish).convert();
+                          const MapWish& wish, const KeepMade& is_kept) {
+  return Conversion(map, sizes, from, source, wish, is_kept).convert();
 }
 
 std::array<std::uint64_t, 2> names_taken(const NameMap& map, const std::vector<std::string>& names) {

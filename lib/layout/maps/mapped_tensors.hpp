@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ struct MapWish {
   std::function<bool(const std::string& name, std::size_t dim)> is_padded = {};
   /// Whether the output's layout names stacked tensors; nothing if that is unknown.
   std::function<std::optional<bool>(const StackedNames&)> is_stacked = {};
+  /// If no names are expected: whether the output's layout speaks of a name, so that the rules that make it come first.
+  std::function<bool(const std::string& name)> is_named = {};
   bool has_states = true;          ///< else the state of an optimizer is left out
   bool allows_arithmetic = false;  ///< else rules that recompute elements are refused
 };
@@ -47,16 +50,27 @@ struct MappedTensors {
   std::vector<std::string> passed_over;                    ///< target tensors whose rules find no source tensor
 };
 
+/// The scales of a tensor of codes, which have its dimensions or are one number.
+struct CodeScales {
+  std::string codes;
+  Shape block;             ///< how many codes share a scale, in each dimension
+  bool is_spread = false;  ///< a dimension is one block, or each of its elements is
+};
+
 /// Source tensors with their numbers in a placement.
 struct MapSource {
   std::vector<std::pair<Tensor, ParameterId>> tensors;
   bool are_all = true;  ///< else numbers in names may be missing, and whole tensors, but no pieces of one
+  std::map<std::string, CodeScales> scales = {};  ///< by name: those that follow their codes, if no rule takes them
 };
+
+/// Which tensors of the output are made, by name; empty: all.
+using KeepMade = std::function<bool(const std::string& name)>;
 
 /// Converts the tensors of side `from` to those of the other side. Throws input, naming rule and tensors, if a tensor
 /// is taken by no rule, if a rule has only some of its tensors, or if a shape is not the rule's.
 MappedTensors map_tensors(const NameMap& map, const MapSizes& sizes, MapSide from, const MapSource& source,
-                          const MapWish& wish);
+                          const MapWish& wish, const KeepMade& is_kept = {});
 
 /// Returns how many of the names the rules of each side take, as they are or as a tensor's state.
 std::array<std::uint64_t, 2> names_taken(const NameMap& map, const std::vector<std::string>& names);

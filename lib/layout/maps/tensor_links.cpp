@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <utility>
+
+#include "base/error.hpp"
 
 namespace ckpt {
 
@@ -63,6 +66,46 @@ std::uint64_t axes_to_keep(const std::vector<PieceAxis>& axes) {
 
 }  // namespace
 
+std::optional<TensorPiece> in_blocks(TensorPiece piece, const std::array<Shape, 2>& shapes,
+                                     const std::array<Shape, 2>& blocks) {
+  join_axes(piece.axes);
+  const std::array<Shape*, 2> bases{&piece.source_base, &piece.target_base};
+  // Whether blocks are whole where no axis runs through their elements.
+  std::array<std::vector<bool>, 2> is_whole;
+  for (const std::size_t side : {0, 1})
+    for (std::size_t d = 0; d < shapes[side].size(); ++d) {
+      is_whole[side].push_back(blocks[side][d] == 1 || shapes[side][d] == 1);
+      if ((*bases[side])[d] % blocks[side][d] != 0) return std::nullopt;
+    }
+  for (PieceAxis& axis : piece.axes) {
+    const bool is_in_name = axis.source_dim == PieceAxis::nowhere;
+    const std::array<std::size_t, 2> dims{axis.source_dim, axis.target_dim};
+    const std::array<std::uint64_t*, 2> steps{&axis.source_step, &axis.target_step};
+    const std::array<std::uint64_t, 2> block{is_in_name ? 1 : blocks[0][dims[0]], blocks[1][dims[1]]};
+    const bool is_within = (!is_in_name && block[0] > 1 && *steps[0] == 1) || (block[1] > 1 && *steps[1] == 1);
+    if (!is_within) {
+      for (const std::size_t side : {0, 1}) {
+        if (*steps[side] % block[side] != 0) return std::nullopt;
+        *steps[side] /= block[side];
+      }
+      continue;
+    }
+    if (is_in_name || block[0] != block[1] || *steps[0] != *steps[1]) return std::nullopt;
+    for (const std::size_t side : {0, 1}) {
+      const bool is_to_the_end = (*bases[side])[dims[side]] + axis.size == shapes[side][dims[side]];
+      if (axis.size % block[side] != 0 && !is_to_the_end) return std::nullopt;
+      is_whole[side][dims[side]] = true;
+    }
+    axis.size = ceil_div(axis.size, block[0]);
+  }
+  for (const std::size_t side : {0, 1})
+    for (std::size_t d = 0; d < shapes[side].size(); ++d) {
+      if (!is_whole[side][d]) return std::nullopt;
+      (*bases[side])[d] /= blocks[side][d];
+    }
+  return piece;
+}
+
 TensorLinks::TensorLinks(std::vector<TensorPiece> pieces, std::optional<Scaling> scaling) : scaling_(scaling) {
   for (TensorPiece& piece : pieces) {
     std::vector<PieceAxis>& axes = piece.axes;
@@ -95,7 +138,34 @@ TensorLinks::TensorLinks(std::vector<TensorPiece> pieces, std::optional<Scaling>
   }
 }
 
+TensorLinks::TensorLinks(std::shared_ptr<const TensorLinks> then, const std::vector<Stop>& stops)
+    : then_(std::move(then)), scaling_(then_->scaling()) {
+  then_->for_each_source([&](ParameterId stop) { stops_.emplace(stop, stops[stop]); });
+  const auto scaling_of = [](const Stop& stop) { return stop.links ? stop.links->scaling() : std::nullopt; };
+  const std::optional<Scaling> before = scaling_of(stops_.begin()->second);
+  const bool are_alike =
+      std::ranges::all_of(stops_, [&](const auto& stop) { return scaling_of(stop.second) == before; });
+  if (!are_alike || (before && scaling_))
+    throw Error(Kind::input, "",
+                {"of two maps, one recomputes a part of it, or both recompute it", "one recomputation of the whole",
+                 "apply the maps one after the other, in two jobs"});
+  if (before) scaling_ = before;
+}
+
+void TensorLinks::for_each_through(const Box& box, const Visit& visit) const {
+  then_->for_each(box, [&](ParameterId stop, const Link& last) {
+    Box part = whole(last.size);
+    if (!narrow(part, last.target, box)) return;
+    const auto& [source, links] = stops_.at(stop);
+    if (!links) return visit(source, last);
+    links->for_each(hull(last.source, part), [&](ParameterId from, const Link& first) {
+      if (const auto link = joined(first, last)) visit(from, *link);
+    });
+  });
+}
+
 void TensorLinks::for_each(const Box& box, const Visit& visit) const {
+  if (then_) return for_each_through(box, visit);
   for (const Walk& walk : walks_) {
     Link link = walk.first;
     descend(walk, 0, box, 0, link, visit);
@@ -127,6 +197,10 @@ void TensorLinks::descend(const Walk& walk, std::size_t axis, const Box& box, st
 void TensorLinks::for_each_source(const std::function<void(ParameterId)>& visit) const {
   for (const Walk& walk : walks_)
     for (const ParameterId source : walk.sources) visit(source);
+  for (const auto& [number, stop] : stops_) {
+    visit(stop.first);
+    if (stop.links) stop.links->for_each_source(visit);
+  }
 }
 
 }  // namespace ckpt

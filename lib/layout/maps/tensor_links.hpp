@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -31,12 +34,26 @@ struct TensorPiece {
   std::vector<PieceAxis> axes;
 };
 
+/// Returns the piece of which each element is a block of a piece's elements; nothing if a block would be cut or come
+/// apart. `shapes`, `blocks`: of the source's tensors and of the target, by dimension. The last block may be short.
+std::optional<TensorPiece> in_blocks(TensorPiece piece, const std::array<Shape, 2>& shapes,
+                                     const std::array<Shape, 2>& blocks);
+
 /// The places of one tensor's elements in the tensors of another system, for the planner. Only pieces are held. A piece
 /// may have thousands of links, which are computed on request.
 class TensorLinks {
  public:
   /// `scaling`: what becomes of the elements on the way; nothing: they move as they are.
   explicit TensorLinks(std::vector<TensorPiece> pieces, std::optional<Scaling> scaling = {});
+
+  /// A tensor on the way, as it is made of the source's.
+  struct Stop {
+    ParameterId first = 0;
+    std::shared_ptr<const TensorLinks> links = {};  ///< null: it is `first`, element by element
+  };
+  /// The places in the tensors that `then`'s own are made of. Throws input if some are recomputed and others not, or
+  /// twice.
+  TensorLinks(std::shared_ptr<const TensorLinks> then, const std::vector<Stop>& stops);
 
   const std::optional<Scaling>& scaling() const noexcept { return scaling_; }
 
@@ -56,10 +73,13 @@ class TensorLinks {
     Link first;                        ///< the link at the first values of all walked axes
   };
 
+  void for_each_through(const Box& box, const Visit& visit) const;
   void descend(const Walk& walk, std::size_t axis, const Box& box, std::uint64_t source, Link& link,
                const Visit& visit) const;
 
   std::vector<Walk> walks_;
+  std::shared_ptr<const TensorLinks> then_;  // from `stops_`; null: from the source itself
+  std::map<ParameterId, Stop> stops_;
   std::optional<Scaling> scaling_;
 };
 

@@ -22,13 +22,13 @@ bool is_list(const std::string& text, const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::string better_pattern(const Pattern& pattern, const std::vector<std::string>& names) {
+std::string better_pattern(const Pattern& pattern, const std::vector<std::string>& names, const std::string& before) {
   if (is_list(pattern.text(), names)) return "give the option once for each pattern";
   for (const std::string& text : {pattern.text() + "/*", pattern.text() + ".*", "*" + pattern.text() + "*"}) {
     const Pattern wider(text);
     const auto count =
         std::count_if(names.begin(), names.end(), [&](const std::string& name) { return wider.matches(name); });
-    if (count != 0) return shell_word(text) + " would match " + std::to_string(count);
+    if (count != 0) return shell_word(before + text) + " would match " + std::to_string(count);
   }
   return names.empty() ? "there are no names" : "the nearest names are " + join(nearest(pattern.text(), names));
 }

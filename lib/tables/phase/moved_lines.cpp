@@ -35,8 +35,7 @@ class MovedLines final : public TextPart {
                                          [&](const KeyedTable* each) { return each->name.text() == table.name; });
         if (target == tables_.end()) continue;
         check_same(table, **target);
-        const bool is_chosen =
-            is_text_alone(context_.target.layout()) && (!job().names.only.empty() || !job().names.drop.empty());
+        const bool is_chosen = is_text_alone(context_.target.layout()) && !job().names.takes_all();
         if (is_chosen || !name_filter.is_kept(table.name + "/keys") || !name_filter.is_kept(table.name + "/value"))
           throw Error(Kind::usage, "--only or --drop",
                       {"table '" + table.name + "' is Paddle's text on both sides, and its lines move as they are", "",

@@ -88,7 +88,7 @@ TEST_CASE("hostile maps are refused") {
       R"("sizes": {"x": 1152921504606846976, "y": 1152921504606846976}, "tensors": [{"a": "w [x, y]", "b": "v [y, x]"}])");
   CHECK(refusal([&] { convert(huge, 0, {tensor("w", {2, 2})}); }).find("2^64") != std::string::npos);
   const NameMap many = parse(R"("sizes": {"x": 1152921504606846976}, "tensors": [{"a": "w [x]", "b": "v.{x} []"}])");
-  CHECK(refusal([&] { convert(many, 0, {tensor("w", {4})}); }).find("more than") != std::string::npos);
+  CHECK(refusal([&] { convert(many, 0, {tensor("w", {4})}); }).find("makes more tensors") != std::string::npos);
   const NameMap round = parse(R"("sizes": {"x": "y", "y": "x"}, "tensors": [{"a": "w [x]", "b": "v [x]"}])");
   CHECK(refusal([&] { convert(round, 0, {tensor("w", {4})}); }).find("follows from itself") != std::string::npos);
 }
