@@ -25,25 +25,27 @@ constexpr std::size_t most_pieces = 4096;
 
 class StoredSums::Sum {
  public:
-  Sum(const StoredSum& stored, std::size_t dataset, Interval data, FileNumber file)
-      : stored_(stored), dataset_(dataset), data_(data), file_(file) {}
+  Sum(const StoredSum& stored, std::size_t dataset, Interval data, FileNumber file, std::uint64_t number)
+      : stored_(stored), dataset_(dataset), data_(data), file_(file), number_(number) {}
 
   const StoredSum& stored() const noexcept { return stored_; }
   std::size_t dataset() const noexcept { return dataset_; }
   Interval data() const noexcept { return data_; }
   FileNumber file() const noexcept { return file_; }
+  std::uint64_t number() const noexcept { return number_; }
 
-  std::uint64_t number = 0;
+  /// Whether `add` would take a piece: the copies of a tensor on several cards may be read side by side.
+  bool lacks(Interval place) {
+    const std::lock_guard lock(mutex_);
+    return fits(place, pieces_.lower_bound(place.lo));
+  }
 
   /// Adds a piece. Returns the sum of all data once it is whole.
   std::optional<std::uint32_t> add(Interval place, std::uint32_t sum) {
-    if (place.lo < data_.lo || place.hi > data_.hi) return std::nullopt;
     const std::lock_guard lock(mutex_);
     const auto behind = pieces_.lower_bound(place.lo);
+    if (!fits(place, behind)) return std::nullopt;
     const auto before = behind == pieces_.begin() ? pieces_.end() : std::prev(behind);
-    const bool overlaps = (behind != pieces_.end() && behind->first < place.hi) ||
-                          (before != pieces_.end() && before->second.end > place.lo);
-    if (overlaps || pieces_.size() >= most_pieces) return std::nullopt;
     auto here = behind;
     if (before != pieces_.end() && before->second.end == place.lo) {
       here = before;
@@ -65,14 +67,27 @@ class StoredSums::Sum {
     std::uint64_t end = 0;
     std::uint32_t sum = 0;
   };
+  using Pieces = std::map<std::uint64_t, Piece>;  // by their begin in the file
+
+  /// `behind`: the first piece that does not begin before this place.
+  bool fits(Interval place, Pieces::const_iterator behind) const {
+    const bool overlaps = (behind != pieces_.end() && behind->first < place.hi) ||
+                          (behind != pieces_.begin() && std::prev(behind)->second.end > place.lo);
+    return data_.lo <= place.lo && place.hi <= data_.hi && !overlaps && pieces_.size() < most_pieces;
+  }
 
   StoredSum stored_;
   std::size_t dataset_;
   Interval data_;
   FileNumber file_;
+  std::uint64_t number_;
   std::mutex mutex_;
-  std::map<std::uint64_t, Piece> pieces_;  // by their begin in the file
+  Pieces pieces_;
 };
+
+StoredSums::Key StoredSums::key(FileNumber file, const StoredSum& stored) {
+  return {file, stored.place.lo, stored.place.hi, stored.value};
+}
 
 StoredSums::StoredSums(std::function<bool(const Transfer&)> is_read_through)
     : is_read_through_(std::move(is_read_through)) {}
@@ -82,29 +97,49 @@ StoredSums::~StoredSums() = default;
 std::shared_ptr<StoredSums::Sum> StoredSums::of(SourceFile& file, FileNumber number, std::size_t dataset,
                                                 const Transfer& transfer) {
   const auto stored = file.stored_sum(dataset);
-  const auto located = stored && !file.strided(dataset) ? file.located(dataset, 0) : std::nullopt;
-  if (located) {
+  if (!stored) {
+    file.check(dataset);
+    return nullptr;
+  }
+  const Key key = StoredSums::key(number, *stored);
+  if (is_compared(key)) return nullptr;
+  if (const auto located = file.strided(dataset) ? std::nullopt : file.located(dataset, 0)) {
     const FileExtent& extent = located->extent;
     const Interval data{extent.offset, extent.offset + extent.bytes};
-    const std::lock_guard lock(mutex_);
-    const auto found = sums_.find({number, stored->place.lo});
-    if (found != sums_.end() && (!found->second || found->second->data() == data)) return found->second;
     const bool is_covered = stored->place.lo <= data.lo && data.hi <= stored->place.hi &&
                             stored->place.size() - data.size() <= most_besides;
+    const std::lock_guard lock(mutex_);
+    const auto found = sums_.find(key);
+    if (found != sums_.end() && (!found->second || found->second->data() == data)) return found->second;
     if (found == sums_.end() && is_covered && data.size() <= most_bytes && is_read_through_(transfer)) {
-      const auto sum = std::make_shared<Sum>(*stored, dataset, data, number);
-      sum->number = begun_++;
-      open_.emplace(sum->number, sum);
-      return sums_[{number, stored->place.lo}] = sum;
+      const auto sum = std::make_shared<Sum>(*stored, dataset, data, number, begun_++);
+      open_.emplace(sum->number(), sum);
+      return sums_[key] = sum;
     }
   }
   file.check(dataset);
+  close(key);
   return nullptr;
 }
 
+bool StoredSums::is_compared(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = sums_.find(key);
+  return found != sums_.end() && !found->second;
+}
+
+void StoredSums::close(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  auto& sum = sums_[key];
+  if (sum) open_.erase(sum->number());
+  sum = nullptr;
+}
+
 void StoredSums::add(Sum& sum, SourceFile& file, std::uint64_t offset, std::span<const std::byte> bytes) {
+  const Interval piece{offset, offset + bytes.size()};
+  if (!sum.lacks(piece)) return;
   const StoredSum& stored = sum.stored();
-  const auto whole = sum.add({offset, offset + bytes.size()}, stored.kind->of(bytes));
+  const auto whole = sum.add(piece, stored.kind->of(bytes));
   if (!whole) return;
   const Interval data = sum.data();
   const Interval place = stored.place;
@@ -115,9 +150,7 @@ void StoredSums::add(Sum& sum, SourceFile& file, std::uint64_t offset, std::span
     all = stored.kind->joined(all, stored.kind->of(own, {data.hi, place.hi}), place.hi - data.hi);
   }
   file.compare(sum.dataset(), all);
-  const std::lock_guard lock(mutex_);
-  open_.erase(sum.number);
-  sums_[{sum.file(), place.lo}] = nullptr;
+  close(key(sum.file(), stored));
 }
 
 std::uint64_t StoredSums::begun() const {

@@ -79,9 +79,9 @@ bool has_data_file(const fs::path& directory) {
   return false;
 }
 
-/// Checks a save without collectives, in which each rank writes `__3.metadata` after its own files `__3_0.distcp`.
-/// Throws input, naming the ranks, if a rank's metadata is missing or the ranks' numbers have a gap.
-void check_ranks_finished(const fs::path& directory) {
+/// In a save without collectives each rank writes `__3.metadata` after its own files `__3_0.distcp`. Returns an error
+/// that names the ranks if a rank's metadata is missing or the ranks' numbers have a gap.
+std::optional<Error> unfinished_ranks(const fs::path& directory) {
   static const std::regex form(R"(__(\d{1,9})(?:_\d+\.distcp|\.metadata))");
   std::map<std::uint64_t, bool> ranks;  // rank to whether it has its metadata
   std::error_code error;
@@ -97,25 +97,29 @@ void check_ranks_finished(const fs::path& directory) {
   for (std::uint64_t rank = 0; !ranks.empty() && rank <= ranks.rbegin()->first && missing.size() < most; ++rank)
     if (const auto found = ranks.find(rank); found == ranks.end() || !found->second)
       missing.push_back("__" + std::to_string(rank) + metadata_file);
-  if (missing.empty()) return;
-  throw Error(Kind::input, directory.string(),
-              {"a checkpoint that was saved without collectives, and has no " + join(missing), "one for each rank",
-               "copy them from where these ranks have saved, or take another checkpoint"});
+  if (missing.empty()) return std::nullopt;
+  return Error(Kind::input, directory.string(),
+               {"a checkpoint that was saved without collectives, and has no " + join(missing), "one for each rank",
+                "copy them from where these ranks have saved, or take another checkpoint"});
 }
 
-void check_finished(const fs::path& directory) {
+/// The error of a directory whose save did not end; nothing if it did.
+std::optional<Error> unfinished(const fs::path& directory) {
   const auto refuse = [&](const std::string& found, const std::string& remedy) {
-    throw Error(Kind::input, directory.string(), {found, "it beside them", remedy});
+    return Error(Kind::input, directory.string(), {found, "it beside them", remedy});
   };
-  if (!is_there(directory / metadata_file) && !torch::dcp_metadata_files(directory).empty())
-    check_ranks_finished(directory);
-  else if (!is_there(directory / metadata_file))
-    refuse("it has .distcp files and no .metadata, without which nobody can read them",
-           "copy that file, too (cp DIR/* and others leave out names that begin with a dot); torch writes it last, so "
-           "that where it never was the save did not end");
+  if (!is_there(directory / metadata_file) && !torch::dcp_metadata_files(directory).empty()) {
+    if (auto error = unfinished_ranks(directory)) return error;
+  } else if (!is_there(directory / metadata_file)) {
+    return refuse(
+        "it has .distcp files and no .metadata, without which nobody can read them",
+        "copy that file, too (cp DIR/* and others leave out names that begin with a dot); torch writes it last, so "
+        "that where it never was the save did not end");
+  }
   if (is_there(directory / common_file) && !is_there(directory / finished_file))
-    refuse(std::string("it has ") + common_file + " and no " + finished_file,
-           "copy that file, too; Megatron writes it last, so that where it never was the save did not end");
+    return refuse(std::string("it has ") + common_file + " and no " + finished_file,
+                  "copy that file, too; Megatron writes it last, so that where it never was the save did not end");
+  return std::nullopt;
 }
 
 /// For "__3_0.distcp", the name that torch gives to a file of rank 3: " (of rank 3)".
@@ -256,13 +260,12 @@ class DcpDescription {
 
 }  // namespace
 
-bool is_unfinished_dcp(const fs::path& directory) {
-  return (!is_there(directory / metadata_file) && torch::dcp_metadata_files(directory).empty()) ||
-         (is_there(directory / common_file) && !is_there(directory / finished_file));
-}
-
 bool is_dcp(const fs::path& directory) {
   return has_data_file(directory);
+}
+
+bool is_unfinished_dcp(const fs::path& directory) {
+  return is_dcp(directory) && unfinished(directory);
 }
 
 std::vector<std::string> dcp_sidecar_names(const Layout& layout) {
@@ -273,7 +276,7 @@ std::vector<std::string> dcp_sidecar_names(const Layout& layout) {
 }
 
 DirectoryDescription describe_dcp(const fs::path& directory, SourceStore& store) {
-  check_finished(directory);
+  if (auto error = unfinished(directory)) throw std::move(*error);
   return DcpDescription(directory, store).describe();
 }
 

@@ -379,7 +379,7 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
   FileWorkload work(
       {plan.moves.planner, plan.moves.casts, plan.moves.readers, reader, made.files, run.process(), run.counters,
        made.sums, journal.get(), sides.checkpoint.averaged() != nullptr && run.job.is_verified(),
-       plan.kind == ExchangeKind::direct && !run.job.output.is_pipe},
+       plan.kind == ExchangeKind::direct && !run.job.output.is_pipe && !made.is_resumed},
       std::move(chunks));
   if (run.output.place() != nullptr) run.output.place()->fill();
   exchange.run(work);

@@ -13,6 +13,13 @@ FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks) : move_(m
 }
 
 bool FileWorkload::is_read_through(const Transfer& transfer) const {
+  const Placement& source = move_.planner.source();
+  const Interval stored{0, numel(source.stored_shape(transfer.array, transfer.card))};
+  std::uint64_t covered = 0;  // not what is padding, or another's
+  source.for_each_region_of(transfer.parameter, transfer.card, stored, [&](ParameterId, const Region& region) {
+    if (!region.fill) covered += numel(region.box.shape());
+  });
+  if (covered != stored.size()) return false;
   const Placement& target = move_.planner.target();
   const Position card = target.first_base(transfer.target);
   const ArrayId array = target.array_of(transfer.target);

@@ -32,8 +32,8 @@ struct FileMove {
   ContentSums* sums = nullptr;      ///< collects the written data's sums; null: nothing is verified
   Journal* journal = nullptr;       ///< records finished chunks; null: nothing is recorded
   bool marks_first_copies = false;  ///< whether `plan` sets Transfer::counts
-  /// Whether checksums that the source's files have may be compared while data is read, as this process writes what it
-  /// reads, and nobody sees it before `finish`. Otherwise they are compared first.
+  /// Whether stored checksums may be compared while data is read: this process writes all that it reads, and reads all
+  /// of what it writes, and nobody sees the output before `finish`. If not, they are compared first.
   bool may_compare_late = false;
 };
 

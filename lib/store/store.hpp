@@ -151,12 +151,12 @@ class SourceFile {
   /// dataset.
   virtual void read(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) = 0;
 
-  /// Compares the bytes of a dataset with their stored checksum, if there is one. Call it before the bytes are used in
-  /// any other way than by `read`, which does so itself. Throws input if they differ.
+  /// Compares the bytes of a dataset with their stored checksum, if there is one. Call it before `read_as_stored` or
+  /// any access by offset; only `read` does so itself. Throws input if they differ.
   virtual void check(std::size_t /*dataset*/) {}
 
-  /// Returns the checksum that `check` compares, if there is one: who reads all of its bytes may sum them then, and
-  /// `compare` that sum, instead.
+  /// Returns the checksum that `check` compares, if there is one. A caller that reads all of its bytes anyway may sum
+  /// them and call `compare` instead of `check`.
   virtual std::optional<StoredSum> stored_sum(std::size_t /*dataset*/) const { return std::nullopt; }
   /// Throws input, as `check` does, if a sum is not the stored one. There must be one.
   virtual void compare(std::size_t /*dataset*/, std::uint32_t /*sum*/) const {}

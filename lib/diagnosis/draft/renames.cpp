@@ -1,6 +1,7 @@
 #include "diagnosis/draft/renames.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -35,11 +36,37 @@ std::vector<WrapperText> wrappings(const std::string& name, const std::set<std::
   return found;
 }
 
+/// "{a}/{b}/{c}" for two separators.
+std::string components(std::size_t separators, char separator) {
+  std::string text = "{a}";
+  for (std::size_t i = 1; i <= separators; ++i) text += separator + ("{" + std::string(1, char('a' + i)) + "}");
+  return text;
+}
+
+/// Where HDF5's groups stand for the dots of the reference's names: an entry for each depth, the deepest first, as the
+/// first that matches counts. Empty if a stored name has a dot itself, from which the way back could not tell them.
+std::vector<Rename> groups_as_dots(const std::vector<std::string>& stored, const std::set<std::string>& expected) {
+  constexpr std::size_t deepest = 'z' - 'a';
+  std::set<std::size_t, std::greater<>> depths;
+  for (const std::string& name : stored) {
+    std::string dotted = name;
+    std::ranges::replace(dotted, '/', '.');
+    const auto separators = static_cast<std::size_t>(std::ranges::count(name, '/'));
+    if (name.find('.') != std::string::npos || separators > deepest) return {};
+    if (separators != 0 && !expected.contains(name) && expected.contains(dotted)) depths.insert(separators);
+  }
+  std::vector<Rename> renames;
+  for (const std::size_t separators : depths)
+    renames.push_back({Pattern(components(separators, '/')), Pattern(components(separators, '.'))});
+  return renames;
+}
+
 }  // namespace
 
 std::vector<Rename> find_renames(const std::vector<std::string>& stored, const std::vector<std::string>& expected) {
   const std::set<std::string> wanted(expected.begin(), expected.end());
   const std::set<std::string> there(stored.begin(), stored.end());
+  if (auto renames = groups_as_dots(stored, wanted); !renames.empty()) return renames;
   std::map<WrapperText, std::vector<std::string>> explained;
   for (const std::string& name : stored)
     if (!wanted.contains(name))

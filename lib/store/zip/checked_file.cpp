@@ -63,17 +63,18 @@ class CheckedArchive final : public CheckedFile {
 class CheckedItems final : public CheckedFile {
  public:
   CheckedItems(const std::filesystem::path& path, const FileCatalog& catalog)
-      : CheckedFile(path, catalog), file_bytes_(catalog.bytes), are_checked_(catalog.schema->datasets.size()) {}
+      : CheckedFile(path, catalog), file_bytes_(catalog.bytes), items_(catalog.schema->datasets.size()) {}
 
   std::optional<StoredSum> stored_sum(std::size_t number) const override {
     const FileExtents& extents = dataset(number).extents;
     if (extents.bytes() == 0) return std::nullopt;
     const Interval place{extents.offset(), extents.offset() + extents.bytes()};
-    const std::uint32_t sum = sum_behind(place);
-    return sum == 0 ? std::nullopt : std::optional(StoredSum{&crc32, sum, place});
+    Item& item = items_.at(number);
+    std::call_once(item.is_known, [&] { item.sum = sum_behind(place); });
+    return item.sum == 0 ? std::nullopt : std::optional(StoredSum{&crc32, item.sum, place});
   }
   void check(std::size_t number) override {
-    std::call_once(are_checked_.at(number), [&] {
+    std::call_once(items_.at(number).is_checked, [&] {
       if (const auto stored = stored_sum(number)) check_all(number, *stored);
     });
   }
@@ -91,8 +92,14 @@ class CheckedItems final : public CheckedFile {
     return found.starts_with(mark) && is_its_own ? static_cast<std::uint32_t>(number(4, 4)) : 0;
   }
 
+  struct Item {
+    std::once_flag is_known;
+    std::once_flag is_checked;
+    std::uint32_t sum = 0;
+  };
+
   std::uint64_t file_bytes_;
-  std::deque<std::once_flag> are_checked_;
+  mutable std::deque<Item> items_;
 };
 
 }  // namespace

@@ -30,10 +30,13 @@ class SummedFile final : public SourceFile {
     ++checks;
     compare(dataset, crc32.of(all_));
   }
-  std::optional<StoredSum> stored_sum(std::size_t /*dataset*/) const override {
-    return StoredSum{&crc32, sum_, {0, all_.size()}};
+  /// The second dataset has the place of the first one, and another sum.
+  std::optional<StoredSum> stored_sum(std::size_t dataset) const override {
+    return StoredSum{&crc32, sum_ + static_cast<std::uint32_t>(dataset), {0, all_.size()}};
   }
-  void compare(std::size_t /*dataset*/, std::uint32_t sum) const override { crc32.check(sum, sum_, "/w"); }
+  void compare(std::size_t dataset, std::uint32_t sum) const override {
+    crc32.check(sum, sum_ + static_cast<std::uint32_t>(dataset), "/w");
+  }
   std::optional<LocatedExtent> located(std::size_t /*dataset*/, std::uint64_t /*offset*/) const override {
     return LocatedExtent{{file_->fd(), &file_->path(), 0, 0, all_.size()}, {0, header, all_.size() - header}};
   }
@@ -114,10 +117,20 @@ TEST_CASE("what was not read once, and whole, is compared by reading it again") 
   CHECK(sums.compared() == 1);
 }
 
-TEST_CASE("data that is not read through is compared first") {
+TEST_CASE("data that is not read through is compared first, and once") {
   SummedFile file(100);
   StoredSums sums([](const Transfer&) { return false; });
-  CHECK(sums.of(file, 3, 0, {}) == nullptr);
+  for (int i = 0; i < 2; ++i) CHECK(sums.of(file, 3, 0, {}) == nullptr);
   CHECK(file.checks == 1);
   CHECK(sums.begun() == 0);
+}
+
+TEST_CASE("a place with two sums is compared with both") {
+  SummedFile file(100);
+  StoredSums sums(always);
+  file.add(sums, *sums.of(file, 3, 0, {}), {0, 100});
+  const auto other = sums.of(file, 3, 1, {});
+  REQUIRE(other);
+  CHECK_THROWS_WITH(sums.add(*other, file, SummedFile::header, Bytes(100)),
+                    Catch::Matchers::Contains("the file is damaged"));
 }

@@ -120,5 +120,8 @@ TEST_CASE("components that a wrapper has put into names are renamed away, and no
   CHECK(shown(find_renames({"module.a.w", "module.b.w", "step"}, {"a.w", "b.w"})) ==
         Texts{"module.a.{x} -> a.{x}", "module.b.{x} -> b.{x}"});
   CHECK(find_renames({"a.w", "x.w"}, {"a.w", "b.w"}).empty());
-  CHECK(find_renames({"module.a.w", "a.w"}, {"a.w"}).empty());  // two arrays would get one name
+  CHECK(shown(find_renames({"layers/0/w", "norm/w", "step"}, {"layers.0.w", "norm.w", "step"})) ==
+        Texts{"{a}/{b}/{c} -> {a}.{b}.{c}", "{a}/{b} -> {a}.{b}"});
+  CHECK(find_renames({"layers/0/w", "a.b"}, {"layers.0.w", "a.b"}).empty());  // the way back would make a/b of a.b
+  CHECK(find_renames({"module.a.w", "a.w"}, {"a.w"}).empty());                // two arrays would get one name
 }
