@@ -1,4 +1,5 @@
-"""The programs against the naive model: each family through each ready map, both ways, whole and cut over three cards.
+"""The programs against the naive model: each family through each ready map, both ways, whole and cut over three cards; and from one map's names to
+another one's in one go.
 
 usage: programs_test.py PROGRAMS [MAP...]
 """
@@ -46,6 +47,21 @@ def check(programs, place, family, ready, tensors, config):
         run(programs, "ckpt-verify", "-q", place / f"made.{other}", wanted)
 
 
+def check_two(programs, place, family, maps, tensors, config):
+    """From the first map's names to the other's: its side of the map stands in the output's layout."""
+    data = [model.inherited(model.ready_map(each), model.READY) for each in maps]
+    place.mkdir()
+    (place / "config.json").write_text(json.dumps(config))
+    for name, each in zip(("one", "other"), data):
+        there = model.convert(each, config, "hf", tensors)
+        model.write_safetensors(place / f"{name}.safetensors", {key: np.ascontiguousarray(value, np.float32) for key, value in there.items()})
+    (place / "cut.json").write_text(json.dumps({**CUT, "names": f"{maps[1]}.{data[1]['sides'][0]}"}))
+    run(programs, "ckpt-split", "-q", "--names", maps[0], "--expect", place / "other.safetensors", "--layout", place / "cut.json", place / "one.safetensors",
+        "-o", place / "made")
+    run(programs, "ckpt-verify", "-q", place / "made", place / "other.safetensors")
+    print(f"{family} through {' and '.join(maps)}: ok", flush=True)
+
+
 def main():
     programs = Path(sys.argv[1]).resolve()
     chosen = set(sys.argv[2:])
@@ -58,6 +74,10 @@ def main():
             with tempfile.TemporaryDirectory(prefix="ckpt_names_") as name:
                 check(programs, Path(name) / "case", family, ready, tensors, {**data["config"], "model_type": family})
             print(f"{family} through {ready}: ok", flush=True)
+        moves = [ready for ready in maps if ready not in RECOMPUTING]
+        for pair in zip(moves, [*moves[1:], moves[0]] if len(moves) > 1 and not chosen else []):
+            with tempfile.TemporaryDirectory(prefix="ckpt_names_") as name:
+                check_two(programs, Path(name) / "case", family, pair, tensors, {**data["config"], "model_type": family})
 
 
 if __name__ == "__main__":
