@@ -31,7 +31,7 @@ namespace {
 /// Whether this process reports for all before a communicator exists: it is the first one, or a process of the job
 /// started it, perhaps alone.
 bool is_first_process() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"}) {
     if (const char* rank = std::getenv(name))
       return std::string_view(rank) == "0" || job_ancestor() != JobAncestor::nothing;
   }

@@ -127,6 +127,11 @@ std::string report_json(const ReportedJob& job, const Report& report, std::uint6
   json["staging_bytes"] = report.staging_bytes;
   json["bytes_read"] = report.bytes_read;
   json["bytes_exchanged"] = report.bytes_exchanged;
+  for (std::size_t rank = 0; rank < report.messages.size(); ++rank) {
+    const auto& [within_host, between_hosts] = report.messages[rank];
+    Json& sent = json["messages"].emplace_back(Json{{"within_host", within_host}, {"between_hosts", between_hosts}});
+    if (const std::string& host = report.hosts[rank]; !host.empty()) sent["host"] = host;
+  }
   json["bytes_written"] = report.bytes_written;
   json["bytes_resumed"] = report.bytes_resumed;
   json["virtual"] = job.job.is_view;

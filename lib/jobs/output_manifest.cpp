@@ -1,6 +1,7 @@
 #include "jobs/output_manifest.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -8,6 +9,7 @@
 #include "base/text.hpp"
 #include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/read_manifest.hpp"
+#include "layout/names/file_table.hpp"
 #include "layout/names/model_files.hpp"
 #include "processes/gather_all.hpp"
 
@@ -23,18 +25,34 @@ struct OutputFacts {
   std::vector<IndexedFile> indexed;
 };
 
+/// Puts files into the order of their cards, whichever processes made them.
+template <class File>
+void put_in_order(std::vector<File>& files, const Placement& target) {
+  const FileTable table = ArrayFiles(target).table();
+  std::map<std::string, std::size_t> places;
+  for (Position card = 0; card < target.mesh().size(); ++card)
+    for (const FileNumber file : table.owned_by(card))
+      places.emplace(target.layout().files.path(target.mesh(), card, table.entry(file)), places.size());
+  std::stable_sort(files.begin(), files.end(),
+                   [&](const File& a, const File& b) { return places.at(a.name) < places.at(b.name); });
+}
+
 OutputFacts gather(const ManifestParts& parts, const TargetFiles& files, Communicator& processes) {
   const ContentSums* const sums = parts.sums;
   OutputFacts output_facts;
   if (sums != nullptr) output_facts.fingerprints = sums->of_parameters(processes);
   output_facts.files = gather_list(files.list(sums), processes);
+  put_in_order(output_facts.files, parts.sides.target.placement);
   if (processes.rank() == 0)
     for (ManifestFile& file : parts.text.manifest_files()) output_facts.files.push_back(std::move(file));
   output_facts.tables = manifest_tables(parts.sides.tables, parts.table_sums, sums != nullptr);
   for (ManifestTable& table : parts.text.manifest_tables()) output_facts.tables.push_back(std::move(table));
   std::sort(output_facts.tables.begin(), output_facts.tables.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
-  if (parts.sides.store->index() != nullptr) output_facts.indexed = gather_at_first(files.indexed(), processes);
+  if (parts.sides.store->index() != nullptr) {
+    output_facts.indexed = gather_at_first(files.indexed(), processes);
+    put_in_order(output_facts.indexed, parts.sides.target.placement);
+  }
   return output_facts;
 }
 

@@ -731,15 +731,32 @@ std::vector<Equality> equal_pairs(const ReshardSides& sides) {
   return pairs;
 }
 
+namespace {
+
+/// Where each process reads what it writes, their order is that of their numbers. Process 0 begins a single file, which
+/// it completes.
+std::vector<std::uint32_t> order_of_writing(const Checkpoint& source, const ReshardJob& job,
+                                            const Communicator& processes) {
+  const std::vector<std::uint32_t> hosts = host_numbers(processes);
+  std::vector<std::uint32_t> order = order_by_hosts(
+      source.is_shared() ? Owners{} : source.owners(static_cast<std::uint32_t>(processes.size())), hosts);
+  if (job.output.is_single_file && !source.is_shared())
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::uint32_t process) { return hosts[process] == hosts[0]; });
+  return order;
+}
+
+}  // namespace
+
 MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJob& job, const Communicator& processes)
     : readers(sides.source.placement,
               kind == ExchangeKind::direct ? Owners{}
                                            : sides.checkpoint.owners(static_cast<std::uint32_t>(processes.size())),
-              job.replicas == ReplicaCheck::full),
+              job.replicas == ReplicaCheck::full, host_numbers(processes)),
       planner(sides.source.placement, sides.target.placement, sides.selection.source_of, readers,
               sides.selection.links),
       casts(planner),
-      shares(sides.target.placement, static_cast<std::uint32_t>(processes.size()),
+      shares(sides.target.placement, order_of_writing(sides.checkpoint, job, processes),
              !job.output.is_pipe && !job.is_view) {}
 
 MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner,

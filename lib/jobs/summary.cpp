@@ -6,6 +6,7 @@
 #include "layout/names/rule_name.hpp"
 #include "layout/tables/paddle_tables.hpp"
 #include "output/file_specs.hpp"
+#include "processes/gather_all.hpp"
 
 namespace ckpt {
 
@@ -44,9 +45,8 @@ void summarise(const PlannedMoves& moves, Report& report) {
     report.bytes_to_read += move.table.total_rows() * move.table.row_bytes();
     report.bytes_changing_card += move.census.changing * move.table.row_bytes();
   }
-  for (Position card = 0; card < target.mesh().size(); ++card) {
-    const std::uint32_t last = shares.last_writer(card);
-    for (std::uint32_t writer = shares.owner(card); writer <= last; ++writer)
+  for (Position card = 0; card < target.mesh().size(); ++card)
+    for (const std::uint32_t writer : shares.writers(card))
       for (ArrayId array = 0; array < target.arrays().size(); ++array) {
         const Interval elements = shares.of(writer, card, array);
         if (elements.empty()) continue;
@@ -63,7 +63,6 @@ void summarise(const PlannedMoves& moves, Report& report) {
           if (source.mesh().card(transfer.card) != target.mesh().card(card)) report.bytes_changing_card += moved;
         });
       }
-  }
   const auto busiest = std::max_element(busy.begin(), busy.end());
   report.busiest_process = static_cast<std::uint64_t>(busiest - busy.begin());
   report.busiest_process_bytes = *busiest;
@@ -99,6 +98,10 @@ void add_up(const Traffic& traffic, Communicator& processes, Report& report) {
   report.bytes_read = processes.sum(traffic.bytes_read);
   report.bytes_exchanged = processes.sum(traffic.bytes_exchanged);
   report.bytes_written = processes.sum(traffic.bytes_written);
+  if (processes.size() > 1) {
+    report.messages = gather_all(processes.sent(), processes);
+    for (int rank = 0; rank < processes.size(); ++rank) report.hosts.push_back(processes.host_of(rank));
+  }
   double total = 0;
   for (const auto& [phase, seconds] : report.seconds)
     if (phase != "read" && phase != "check" && phase != "write" && phase != "exchange") total += seconds;

@@ -33,8 +33,7 @@ std::vector<std::vector<JournalRecord>> by_writer(const std::vector<JournalRecor
     const bool is_known = record.array < target.arrays().size() && record.card < target.mesh().size();
     const auto array = static_cast<ArrayId>(record.array);
     if (!is_known || !target.holds(record.card, array)) continue;
-    const std::uint32_t last = shares.last_writer(record.card);
-    for (std::uint32_t writer = shares.owner(record.card); writer <= last; ++writer)
+    for (const std::uint32_t writer : shares.writers(record.card))
       if (!intersect(shares.of(writer, record.card, array), record.elements).empty())
         of_writer[writer].push_back(record);
   }

@@ -117,7 +117,7 @@ TargetFiles::SharedRoom TargetFiles::shared_room(FileNumber file) const {
 void TargetFiles::share_rooms(Communicator& processes) {
   std::vector<std::vector<SharedRoom>> to_peer(shares_.processes());
   for (const Position card : cards_)
-    for (std::uint32_t peer = process_ + 1; peer <= shares_.last_writer(card); ++peer)
+    for (const std::uint32_t peer : shares_.writers(card).subspan(1))
       for (const FileNumber file : where_.table().owned_by(card)) to_peer[peer].push_back(shared_room(file));
   for (auto& theirs : exchange_values(std::move(to_peer), processes))
     for (const SharedRoom& shared : theirs) {

@@ -17,8 +17,8 @@ std::vector<std::uint32_t> in_blocks(const std::vector<std::uint64_t>& sizes, st
   return process_of;
 }
 
-Readers::Readers(const Placement& source, Owners owners, bool replicas_are_equal)
-    : source_(source), owners_(std::move(owners)), replicas_are_equal_(replicas_are_equal) {
+Readers::Readers(const Placement& source, Owners owners, bool replicas_are_equal, std::vector<std::uint32_t> hosts)
+    : source_(source), owners_(std::move(owners)), hosts_(std::move(hosts)), replicas_are_equal_(replicas_are_equal) {
   std::vector<std::uint64_t> of_card(source.mesh().size(), 0);
   // Which process reads a file may matter only if it does not affect the bytes.
   const bool by_process = replicas_are_equal && !owners_.empty();
@@ -57,8 +57,12 @@ Position Readers::choose(ParameterId parameter, Position first, std::uint32_t wr
   const auto& choices = choices_[parameter];
   if (choices.empty()) return first;
   if (replicas_are_equal_ && !owners_.empty() && !is_lowest_[parameter]) {
-    for (const Position holder : source_.holders(parameter, first))
+    const auto holders = source_.holders(parameter, first);
+    for (const Position holder : holders)
       if (owners_[holder] == writer) return holder;
+    if (!hosts_.empty())
+      for (const Position holder : holders)
+        if (hosts_[owners_[holder]] == hosts_[writer]) return holder;
   }
   const auto found = std::lower_bound(choices.begin(), choices.end(), first,
                                       [](const Choice& a, Position key) { return a.first < key; });

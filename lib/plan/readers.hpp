@@ -19,9 +19,11 @@ std::vector<std::uint32_t> in_blocks(const std::vector<std::uint64_t>& sizes, st
 /// assigned so far. A pure function of the placement, with the same result on every process.
 class Readers {
  public:
-  /// `replicas_are_equal`: all their bytes have been compared, so that any may serve, preferably a writer's own.
-  /// Otherwise the choice, and so the output, depends only on the source, whatever the number of processes.
-  Readers(const Placement& source, Owners owners, bool replicas_are_equal = false);
+  /// `replicas_are_equal`: all their bytes have been compared, so that any may serve, preferably a writer's own, or one
+  /// on its host. Otherwise the choice, and so the output, depends only on the source, whatever the number of
+  /// processes. `hosts`: each process's, as a number; empty: all are on one.
+  Readers(const Placement& source, Owners owners, bool replicas_are_equal = false,
+          std::vector<std::uint32_t> hosts = {});
 
   /// Returns the card to read in place of `first` (a card of the first copy) for data that process `writer` writes. A
   /// parameter with Replicas::first is read from its lowest card id.
@@ -37,6 +39,7 @@ class Readers {
   };
   const Placement& source_;
   Owners owners_;
+  std::vector<std::uint32_t> hosts_;
   std::vector<std::vector<Choice>> choices_;  // by replicated parameter, and by `first`
   std::vector<bool> is_lowest_;               // by parameter: Replicas::first
   bool replicas_are_equal_;

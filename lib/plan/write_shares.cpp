@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace ckpt {
 
@@ -11,10 +15,41 @@ namespace {
 constexpr std::uint64_t cut_bytes = 1ULL << 20;  // a stripe of parallel file systems, and whole pages
 constexpr double tolerated = 0.02;               // of a process's share, to put a border between cards
 
+std::vector<std::uint32_t> in_order(std::uint32_t processes) {
+  std::vector<std::uint32_t> order(processes);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
 }  // namespace
 
+std::vector<std::uint32_t> order_by_hosts(const Owners& owners, const std::vector<std::uint32_t>& hosts) {
+  struct Cards {
+    double sum = 0;
+    double count = 0;
+    double mean() const { return count == 0 ? std::numeric_limits<double>::infinity() : sum / count; }
+  };
+  std::vector<std::uint32_t> order = in_order(static_cast<std::uint32_t>(hosts.size()));
+  if (owners.empty()) return order;
+  std::map<std::uint32_t, Cards> of_host;
+  for (Position card = 0; card < owners.size(); ++card) {
+    Cards& cards = of_host[hosts[owners[card]]];
+    cards.sum += double(card);
+    ++cards.count;
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::tuple(of_host[hosts[a]].mean(), hosts[a]) < std::tuple(of_host[hosts[b]].mean(), hosts[b]);
+  });
+  return order;
+}
+
 WriteShares::WriteShares(const Placement& target, std::uint32_t processes, bool is_cut)
-    : target_(target), begins_(processes) {
+    : WriteShares(target, in_order(processes), is_cut) {}
+
+WriteShares::WriteShares(const Placement& target, std::vector<std::uint32_t> order, bool is_cut)
+    : target_(target), begins_(order.size()), order_(std::move(order)), number_(order_.size()) {
+  const auto processes = static_cast<std::uint32_t>(order_.size());
+  for (std::uint32_t stretch = 0; stretch < processes; ++stretch) number_[order_[stretch]] = stretch;
   if (processes == 1) return;
   const Position cards = target.mesh().size();
   std::vector<std::uint64_t> bytes(cards, 1);  // files without data are distributed, too
@@ -57,31 +92,35 @@ WriteShares::Place WriteShares::inside(Position card, std::uint64_t bytes) const
   return {card + 1, 0, 0};
 }
 
-WriteShares::Place WriteShares::end_of(std::uint32_t process) const {
-  return process + 1 < begins_.size() ? begins_[process + 1] : Place{target_.mesh().size(), 0, 0};
+WriteShares::Place WriteShares::end_of(std::uint32_t stretch) const {
+  return stretch + 1 < begins_.size() ? begins_[stretch + 1] : Place{target_.mesh().size(), 0, 0};
 }
 
-std::uint32_t WriteShares::owner(Position card) const {
+std::uint32_t WriteShares::stretch_of(Position card) const {
   const auto behind = std::upper_bound(begins_.begin(), begins_.end(), Place{card, 0, 0});
   return static_cast<std::uint32_t>(behind - begins_.begin()) - 1;
 }
 
-std::uint32_t WriteShares::last_writer(Position card) const {
+std::span<const std::uint32_t> WriteShares::writers(Position card) const {
   const auto behind = std::lower_bound(begins_.begin(), begins_.end(), Place{card + 1, 0, 0});
-  return std::max(owner(card), static_cast<std::uint32_t>(behind - begins_.begin()) - 1);
+  const std::uint32_t first = stretch_of(card);
+  const auto last = std::max(first, static_cast<std::uint32_t>(behind - begins_.begin()) - 1);
+  return std::span(order_).subspan(first, last - first + 1);
 }
 
 std::vector<Position> WriteShares::owned_by(std::uint32_t process) const {
+  const std::uint32_t stretch = number_[process];
   std::vector<Position> cards;
-  for (Position card = begins_[process].card; card < std::min(end_of(process).card + 1, target_.mesh().size()); ++card)
-    if (owner(card) == process) cards.push_back(card);
+  for (Position card = begins_[stretch].card; card < std::min(end_of(stretch).card + 1, target_.mesh().size()); ++card)
+    if (stretch_of(card) == stretch) cards.push_back(card);
   return cards;
 }
 
 std::vector<Position> WriteShares::written_by(std::uint32_t process) const {
+  const std::uint32_t stretch = number_[process];
   std::vector<Position> cards = owned_by(process);
-  const Position first = begins_[process].card;
-  if (first < target_.mesh().size() && owner(first) < process && begins_[process] != end_of(process))
+  const Position first = begins_[stretch].card;
+  if (first < target_.mesh().size() && stretch_of(first) < stretch && begins_[stretch] != end_of(stretch))
     cards.insert(cards.begin(), first);
   return cards;
 }
@@ -94,7 +133,7 @@ Interval WriteShares::of(std::uint32_t process, Position card, ArrayId array) co
     if (place <= Place{card, array, 0}) return std::uint64_t{0};
     return place < Place{card, array, count} ? place.element : count;
   };
-  return {within(begins_[process]), within(end_of(process))};
+  return {within(begins_[number_[process]]), within(end_of(number_[process]))};
 }
 
 }  // namespace ckpt

@@ -1,11 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "layout/placement/placement.hpp"
+#include "plan/readers.hpp"
 
 namespace ckpt {
+
+/// Returns the processes in an order in which each writes near what its host reads: host after host, as the source's
+/// cards follow one another, if `owners` read them; by number if there are none. `hosts`: each process's, as a number.
+std::vector<std::uint32_t> order_by_hosts(const Owners& owners, const std::vector<std::uint32_t>& hosts);
 
 /// Which process writes which part of the target's data. All data in one sequence, card by card and array by array, is
 /// divided into stretches of about equal size, one for each process. Borders lie between cards if that costs little,
@@ -14,12 +20,14 @@ class WriteShares {
  public:
   /// `is_cut`: whether several processes may write one card's files.
   WriteShares(const Placement& target, std::uint32_t processes, bool is_cut = true);
+  /// `order`: the processes, as the stretches follow one another.
+  WriteShares(const Placement& target, std::vector<std::uint32_t> order, bool is_cut);
 
   std::uint32_t processes() const noexcept { return static_cast<std::uint32_t>(begins_.size()); }
   /// Returns the process that creates a card's files, and writes the first of their data.
-  std::uint32_t owner(Position card) const;
-  /// Returns the last process that writes any of a card's files; all processes from the owner to this one write them.
-  std::uint32_t last_writer(Position card) const;
+  std::uint32_t owner(Position card) const { return writers(card).front(); }
+  /// Returns the processes that may write some of a card's files, the owner first.
+  std::span<const std::uint32_t> writers(Position card) const;
   /// Returns the cards whose files a process creates.
   std::vector<Position> owned_by(std::uint32_t process) const;
   /// Returns the cards for which it writes data: its own, and before them possibly one whose files another process
@@ -39,10 +47,14 @@ class WriteShares {
   };
 
   Place inside(Position card, std::uint64_t bytes) const;
-  Place end_of(std::uint32_t process) const;
+  Place end_of(std::uint32_t stretch) const;
+  /// The stretch in which a card's data begin.
+  std::uint32_t stretch_of(Position card) const;
 
   const Placement& target_;
-  std::vector<Place> begins_;  // by process
+  std::vector<Place> begins_;          // by stretch
+  std::vector<std::uint32_t> order_;   // processes by stretch
+  std::vector<std::uint32_t> number_;  // stretches by process
 };
 
 }  // namespace ckpt

@@ -1,6 +1,7 @@
 #include "processes/communicator.hpp"
 
 #include <filesystem>
+#include <map>
 #include <new>
 #include <optional>
 #include <utility>
@@ -102,6 +103,14 @@ void agree(Communicator& processes, const std::function<void()>& work) {
   const auto lowest = processes.broadcast(failure ? wire::packed(*failure) : "", processes.size() - highest);
   processes.set_failed_together(true);
   throw wire::unpacked<Error>(lowest);
+}
+
+std::vector<std::uint32_t> host_numbers(const Communicator& processes) {
+  std::map<std::string, std::uint32_t> number_of;
+  std::vector<std::uint32_t> numbers;
+  for (int rank = 0; rank < processes.size(); ++rank)
+    numbers.push_back(number_of.emplace(processes.host_of(rank), number_of.size()).first->second);
+  return numbers;
 }
 
 std::unique_ptr<Communicator> single_process() {

@@ -25,6 +25,12 @@ class Communicator {
   virtual int local_size() const = 0;
   /// Returns a process's host; nothing if all processes are on one.
   virtual std::string host_of(int /*rank*/) const { return ""; }
+  /// What this process has sent in messages to single others, in bytes.
+  struct Sent {
+    std::uint64_t within_host = 0;
+    std::uint64_t between_hosts = 0;
+  };
+  virtual Sent sent() const { return {}; }
   /// Returns "process 1 (node7)", or "process 1" if all are on one host.
   std::string name_of(int rank) const;
 
@@ -95,6 +101,9 @@ class Communicator {
 /// process waits in a later collective call. Other exceptions than ckpt::Error are converted to one. `work` itself must
 /// make no collective call.
 void agree(Communicator& processes, const std::function<void()>& work);
+
+/// Returns each process's host as a number, from 0 in the order of the first processes on them.
+std::vector<std::uint32_t> host_numbers(const Communicator& processes);
 
 /// Returns a communicator of one process; it does not start MPI.
 std::unique_ptr<Communicator> single_process();

@@ -8,6 +8,7 @@ import average_cases
 import count_cases
 import flat_cases
 import format_cases
+import hosts_cases
 import launch_cases
 import measure
 import mindspore_cases
@@ -234,6 +235,7 @@ CASES = {
     "plan-405b": Case(plan_405b, reads(), "planning 405 B parameters, 16,384 → 12,288 cards / 5 s"),
     **storage_cases.CASES,
     **network_cases.CASES,
+    **hosts_cases.CASES,
     **view_cases.CASES,
     **transposed_cases.CASES,
     **flat_cases.CASES,

@@ -48,6 +48,24 @@ for rank in 0 1; do cp -p "job/rank_$rank.h5" local.h1/ && cp -p "job/rank_$((ra
 from_local=(ckpt-reshard --from job.json --to b6.json local)
 expect "reshard from disks of two hosts" 0 "wrote b6" on h1:1,h2:1 "${from_local[@]}" -o b6
 expect "what it wrote" 0 "" "$sample" -o b6 --mesh dp=3,tp=2 --bytes 24MB --check
+# Wherever the processes are, as many bytes cross the network as with one process on the host that has the data.
+crossed() {  # crossed MPIRUN_WORDS: bytes
+  rm -rf crossed
+  hosts_run login timeout 40 mpirun "$@" "${from_local[@]}" -q -o crossed --report crossed.json --trace crossed_trace.json >&2 &&
+    diff -r b6 crossed >&2 && python3 -c "
+import json
+print(sum(each['between_hosts'] for each in json.load(open('crossed.json'))['messages']))"
+}
+crosses_once() {
+  local least
+  least=$(crossed -H h1:1,h2:1) && (($(crossed "$@") * 100 < least * 102))
+}
+expect "nothing more crosses if the hosts come in another order" 0 "" crosses_once -H h2:1,h1:1
+expect "nor with two processes a host, host by host in turn" 0 "" crosses_once -H h1:2,h2:2 --map-by node
+expect "nor does a merge, which process 0 completes, care for the order" 0 "" bash -c "$(declare -p host_pid); $(declare -f hosts_run); \
+  hosts_run login timeout 40 mpirun -H h2:1,h1:1 ckpt-merge -q --layout job.json local -o turned.h5 && \
+  ckpt-merge -q --layout job.json job -o whole.h5 && cmp turned.h5 whole.h5"
+expect "the trace names process and host" 0 "process 3 (h2): catalog, check, exchange" "$here/../cli/bin/in_trace" crossed_trace.json crossed.json
 expect "merge on three hosts, one of which has no data" 0 "" on h1:1,h2:1,h3:1 ckpt-merge --layout job.json local -o merged.h5
 expect "split on three hosts" 0 "" on h1:1,h2:1,h3:1 ckpt-split --to b6.json merged.h5 -o b6_split
 expect "what both wrote" 0 "" diff -r b6 b6_split

@@ -98,6 +98,14 @@ if srun --mpi=list 2>&1 | grep -qw pmix; then
 else
   echo "skipped: srun --mpi=pmix, which this Slurm was built without"
 fi
+if srun --mpi=list 2>&1 | grep -qw pmi2 && ldconfig -p | grep -q 'libmpich\.so\.12'; then
+  expect "MPICH, which srun --mpi=pmi2 starts" 0 "wrote b6_pmi2" timeout 60 srun --mpi=pmi2 -n 2 "${reshard[@]}" -o b6_pmi2 --report pmi2.json
+  expect "what it made" 0 "" "$scripts/make_sample" -o b6_pmi2 --mesh dp=3,tp=2 --check
+  expect "both tasks were one job" 0 '"processes": 2' grep processes pmi2.json
+  expect "by MPICH" 0 'MPICH' grep '"mpi"' pmi2.json
+else
+  echo "skipped: srun --mpi=pmi2, for which this Slurm has no plugin, or there is no MPICH"
+fi
 expect "a program run by the batch script itself is alone" 0 "" \
   batch --ntasks=4 --wrap "${reshard[*]} -o b6_alone && rm -r b6_alone"
 # shellcheck disable=SC2016

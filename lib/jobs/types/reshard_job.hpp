@@ -80,7 +80,9 @@ struct Report {
   std::uint64_t bytes_read = 0;                  ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;
-  std::uint64_t bytes_resumed = 0;        ///< written by an earlier run, and found good
+  std::vector<Communicator::Sent> messages;  ///< by process, where there are several
+  std::vector<std::string> hosts;            ///< by process; empty texts: all are on one
+  std::uint64_t bytes_resumed = 0;           ///< written by an earlier run, and found good
   std::map<std::string, double> seconds;  ///< by phase: catalog, plan, metadata, move (read, check, write, exchange),
                                           ///< publish, total; largest over processes
   struct RuleUse {

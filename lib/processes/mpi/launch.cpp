@@ -51,12 +51,13 @@ bool is_parallel(const LaunchEnvironment& environment) {
   if (const auto size = count(environment, "OMPI_COMM_WORLD_SIZE")) return size > 1;
   if (const auto size = count(environment, "PMI_SIZE")) return size > 1;
   if (!by_srun && environment.variable("PMIX_RANK")) return true;  // a launcher that doesn't say how many it started
+  if (step_tasks > 1 && environment.variable("PALS_RANKID")) return true;  // srun --mpi=cray_shasta
   if (step_tasks > 1) {
     const auto tasks = std::to_string(step_tasks);
     throw Error(Kind::usage, "srun",
                 {tasks + " tasks started without MPI, each of which would do the whole job",
                  "",
-                 "use srun --mpi=pmix -n " + tasks + ", or one task: srun -n 1",
+                 "use srun --mpi=pmix -n " + tasks + " (with MPICH --mpi=pmi2), or one task: srun -n 1",
                  {Advice::What::go_alone, "one task alone starts it"}});
   }
   return false;
@@ -68,7 +69,7 @@ std::string place_in(const LaunchEnvironment& environment) {
       if (auto value = environment.variable(name)) return *value;
     return std::string();
   };
-  const std::string rank = first({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"});
+  const std::string rank = first({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"});
   const std::string size = first({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"});
   return (rank.empty() ? "a process" : "rank " + rank) + (size.empty() ? "" : " of " + size);
 }

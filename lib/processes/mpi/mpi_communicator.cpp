@@ -353,11 +353,13 @@ std::unique_ptr<typename MpiCommunicator<Abi>::Requests> MpiCommunicator<Abi>::p
       call("MPI_Irecv",
            [&] { return mpi_.irecv(at, count, mpi_.byte, message.peer, tag, handle(), requests->add(message.peer)); });
     });
-  for (const Message& message : sends)
+  for (const Message& message : sends) {
+    (host_of(message.peer) == host_of(rank_) ? sent_.within_host : sent_.between_hosts) += message.bytes.size();
     in_pieces(message.bytes, bulk_piece_bytes, [&](std::byte* at, int count) {
       call("MPI_Isend",
            [&] { return mpi_.isend(at, count, mpi_.byte, message.peer, tag, handle(), requests->add(message.peer)); });
     });
+  }
   requests->begin();
   return requests;
 }
@@ -439,13 +441,13 @@ void check_versions(Communicator& processes) {
 std::unique_ptr<Communicator> mpi_world() {
   auto processes = mpi_communicator(largest_message_bytes);
   if (processes->size() == 1 && launched_in_parallel())
-    throw Error(
-        Kind::io, mpi_version(),
-        {"this process is alone",
-         "several, as a launcher started",
-         "start it with the launcher of this MPI: its mpirun, or srun --mpi=pmix, or choose the launcher's MPI: "
-         "CKPT_MPI=mpich, openmpi or /path/to/libmpi.so",
-         {Advice::What::go_alone, "one process alone was meant"}});
+    throw Error(Kind::io, mpi_version(),
+                {"this process is alone",
+                 "several, as a launcher started",
+                 "start it with the launcher of this MPI: its mpirun, or srun --mpi=pmix (MPICH: pmi2), or choose the "
+                 "launcher's MPI: "
+                 "CKPT_MPI=mpich, openmpi or /path/to/libmpi.so",
+                 {Advice::What::go_alone, "one process alone was meant"}});
   check_versions(*processes);
   return processes;
 }

@@ -41,6 +41,7 @@ class MpiCommunicator final : public Communicator {
   int local_rank() const override { return local_rank_; }
   int local_size() const override { return local_size_; }
   std::string host_of(int rank) const override { return hosts_.empty() ? "" : hosts_[static_cast<std::size_t>(rank)]; }
+  Sent sent() const override { return sent_; }
   void set_patience(std::chrono::seconds patience) override { heartbeat_->set_patience(patience); }
   void share_work(std::function<Work()> mine) override { heartbeat_->share(std::move(mine)); }
   Work shared_work() const override { return heartbeat_->shared(); }
@@ -110,6 +111,7 @@ class MpiCommunicator final : public Communicator {
   int local_size_ = 1;
   Owner comm_;
   std::vector<std::string> hosts_;  ///< by rank; none if all are on one
+  Sent sent_;
   std::optional<Heartbeat<Abi>> heartbeat_;
   std::uint64_t alarms_raised_ = 0;             ///< by this process, in total
   std::vector<std::uint64_t> alarms_received_;  ///< from each process, in total

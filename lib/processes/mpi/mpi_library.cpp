@@ -66,8 +66,9 @@ std::vector<std::string> mpi_library_names(const LaunchEnvironment& environment)
       throw Error(Kind::usage, choice_variable, {"'" + choice + "'", "openmpi, mpich or a library's path", ""});
     return {choice};
   }
-  // MPICH's launcher speaks PMI. Open MPI's speaks PMIx, and so does Slurm's, for either.
-  const bool is_mpich_first = environment.variable("PMI_SIZE") && !environment.variable("OMPI_COMM_WORLD_SIZE");
+  // MPICH's launcher speaks PMI, Cray's PALS. Open MPI's speaks PMIx, and so does Slurm's, for either.
+  const bool has_pmi = environment.variable("PMI_SIZE") || environment.variable("PALS_RANKID");
+  const bool is_mpich_first = has_pmi && !environment.variable("OMPI_COMM_WORLD_SIZE");
   std::vector<std::string> names = is_mpich_first ? mpich : open_mpi;
   for (const std::string& name : is_mpich_first ? open_mpi : mpich) names.push_back(name);
   return names;

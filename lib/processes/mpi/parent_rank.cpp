@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Variables that distinguish one process of a job or step from the others.
-constexpr std::array identity{"PMIX_NAMESPACE", "PMIX_RANK",     "OMPI_COMM_WORLD_RANK", "PMI_RANK",
-                              "SLURM_JOB_ID",   "SLURM_STEP_ID", "SLURM_PROCID"};
+constexpr std::array identity{"PMIX_NAMESPACE", "PMIX_RANK",    "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                              "PALS_RANKID",    "SLURM_JOB_ID", "SLURM_STEP_ID",        "SLURM_PROCID"};
 
 /// Variables with the address of the launcher's server, by version of PMIx.
 constexpr std::array server_addresses{"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI21",

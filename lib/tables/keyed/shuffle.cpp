@@ -127,8 +127,7 @@ bool TableShuffle::is_counted_by(std::uint32_t process, const Run& run, std::siz
 /// both check it.
 void TableShuffle::deliver(Run run, const std::vector<const std::byte*>& parts, Messages& messages) {
   const StoredTable& table = moves_[run.move].table;
-  for (std::uint32_t process = context_.shares.owner(run.server); process <= context_.shares.last_writer(run.server);
-       ++process) {
+  for (const std::uint32_t process : context_.shares.writers(run.server)) {
     run.parts.clear();
     std::vector<const std::byte*> given;
     bool is_needed = false;

@@ -101,3 +101,13 @@ TEST_CASE("the choice is a function of placement and owners alone") {
       for (std::uint32_t writer = 0; writer < 4; ++writer)
         CHECK(a.choose(parameter, first, writer) == b.choose(parameter, first, writer));
 }
+
+TEST_CASE("a writer reads a replica of its host, if all are known to be equal") {
+  const Placement placement = target(one_rule(R"(["dp"])", "[4]", ""), many(8));
+  const Owners owners{0, 1, 2, 3};
+  const std::vector<std::uint32_t> hosts{0, 0, 0, 1, 1, 0};
+  const auto of_far = load(placement, Readers(placement, owners, true, hosts), 4);
+  CHECK(of_far.size() == 1);
+  CHECK(of_far.at(3) == 8 * 400);
+  CHECK(load(placement, Readers(placement, owners, false, hosts), 4).size() == 4);  // the choice is the source's
+}

@@ -62,6 +62,9 @@ TEST_CASE("a program run by the batch script itself is alone, whatever the job's
 TEST_CASE("srun with MPI is parallel, with one task it is alone") {
   CHECK(is_parallel(with(step("4") + srun_pmix)));
   CHECK_FALSE(is_parallel(with(step("1") + srun_pmix)));
+  CHECK(is_parallel(with(step("4") + Variables{{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}})));  // --mpi=pmi2
+  CHECK(is_parallel(with(step("4") + Variables{{"PALS_RANKID", "0"}})));                  // --mpi=cray_shasta
+  CHECK_FALSE(is_parallel(with(step("1") + Variables{{"PALS_RANKID", "0"}})));
   CHECK_FALSE(is_parallel(with(step("1"))));
 }
 

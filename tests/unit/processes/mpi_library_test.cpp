@@ -27,6 +27,7 @@ TEST_CASE("the launcher's own family of MPI comes first") {
   CHECK(names_with({{"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_RANK", "0"}}).front() == open_mpi);
   CHECK(names_with({{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}}).front() == open_mpi);
   CHECK(names_with({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}).front() == mpich);
+  CHECK(names_with({{"PALS_RANKID", "0"}}).front() == mpich);
   CHECK(names_with({{"PMI_SIZE", "2"}, {"OMPI_COMM_WORLD_SIZE", "2"}}).front() == open_mpi);
 }
 
