@@ -273,13 +273,20 @@ std::shared_ptr<const NameMapping> mapping_between(const CompareJob& job, const 
       return found ? std::optional(Shape(placement->tensors()[*found].shape)) : std::nullopt;
     };
   });
-  auto mapping =
-      load_mapping(job.map, {&a.layout(), &b.layout(), !job.map, {a.path(), b.path()}}, std::move(wish), processes);
+  const std::vector<std::string> names_of_b = wish.names;
+  std::shared_ptr<const NameMapping> mapping;
+  try {
+    mapping =
+        load_mapping(job.map, {&a.layout(), &b.layout(), !job.map, {a.path(), b.path()}}, std::move(wish), processes);
+  } catch (const Error&) {
+    if (job.map || !processes.failed_together()) throw;
+    return nullptr;  // nobody has asked for a map: what differs is listed
+  }
   if (job.map || !mapping) return mapping;
   agree(processes, [&] {
     try {
       const auto [of_source, of_output] = mapping->sides_of(of_a);
-      if (of_source != of_output && mapping->sides_of(of_b)[0] == of_output)
+      if (of_source != of_output && mapping->makes(names_of_b))
         return log::info("names of \"{}\" in A and of \"{}\" in B: they are compared through the model's map of names",
                          of_source, of_output);
     } catch (const Error&) {  // no map has A's names, or several have

@@ -219,6 +219,7 @@ std::shared_ptr<const NameMapping> mapping_of_two(NameMap first, NameMap second,
   MapWish between;
   between.has_states = wish.has_states;
   between.allows_arithmetic = wish.allows_arithmetic;
+  between.is_padded = [](const std::string&, std::size_t) { return true; };  // nobody stores what is between
   return std::make_shared<const NameMapping>(
       std::move(maps[0]), std::move(between), text_of_config,
       std::make_unique<const NameMapping>(std::move(maps[1]), std::move(wish), text_of_config));

@@ -92,6 +92,7 @@ void warn_of_unused_patterns(const NameChoice& choice, std::vector<std::string> 
   for (const SidePattern& each : choice.only_of_side) look_at_side("--only ", each);
   for (const Pattern& each : choice.drop) look("--drop ", each, parameters);
   for (const SidePattern& each : choice.drop_of_side) look_at_side("--drop ", each);
+  if (choice.mapping) return;  // --rename speaks of what a map made
   for (const Rename& each : choice.rename) look("--rename ", each.stored, parameters);
 }
 

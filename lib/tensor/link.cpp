@@ -43,6 +43,7 @@ std::optional<Row> shared(Row a, Row b) {
   std::uint64_t index = b.base + b.step * first_at(std::max(a.base, b.base), b.base, b.step);
   for (std::uint64_t left = a.step / step; left > 0 && index <= last; --left, index += b.step)
     if ((index - a.base) % a.step == 0) {
+      if (b.step > (last - index) / (a.step / step)) return Row{index, 1, 1};  // the next one is beyond the last
       const std::uint64_t common = a.step / step * b.step;
       return Row{index, common, (last - index) / common + 1};
     }

@@ -131,12 +131,13 @@ MappedTensors together(const MappedTensors& middle, MappedTensors made) {
 /// The source, with the scales that follow their codes: those of 8-bit floats.
 MapSource NameMapping::with_scales(const MapSource& source) const {
   MapSource all = source;
-  std::vector<Tensor> tensors;
-  const auto is_code = [](const DType& dtype) {
-    return dtype.kind == ElementKind::f8_e4m3 || dtype.kind == ElementKind::f8_e5m2;
+  const auto is_code = [](const auto& each) {
+    const ElementKind kind = each.first.dtype.kind;
+    return kind == ElementKind::f8_e4m3 || kind == ElementKind::f8_e5m2;
   };
+  if (std::ranges::none_of(source.tensors, is_code)) return all;
+  std::vector<Tensor> tensors;
   for (const auto& [tensor, number] : source.tensors) tensors.push_back(tensor);
-  if (std::ranges::none_of(tensors, [&](const Tensor& tensor) { return is_code(tensor.dtype); })) return all;
   const auto config =
       config_.first.empty() ? QuantisationConfig() : QuantisationConfig::parse(config_.first, config_.second);
   const auto found = quantised_weights(tensors, config);
@@ -186,14 +187,15 @@ std::vector<NameMapping::Change> NameMapping::changes(const MapSource& source, c
                : std::optional(std::pair(mapped.origins[static_cast<std::size_t>(found - mapped.tensors.begin())],
                                          Shape(found->shape)));
   };
-  const auto known = origin_in(map_tensors(chosen->map, chosen->sizes, from, source, wish_));
+  const MapSource all = with_scales(source);
+  const auto known = origin_in(map_tensors(chosen->map, chosen->sizes, from, all, wish_));
   if (!known) return changes;
   const std::size_t rule = known->first.rule;
   NameMap changed = chosen->map;
   for (RuleChange& change : one_word_changes(chosen->map, rule)) {
     changed.rules[rule] = std::move(change.rule);
     try {
-      if (const auto made = origin_in(map_tensors(changed, chosen->sizes, from, source, wish_));
+      if (const auto made = origin_in(map_tensors(changed, chosen->sizes, from, all, wish_));
           made && made->second == known->second)
         changes.push_back({changed.rules[rule].place + " with \"" + change.text + "\"", made->first});
     } catch (const Error&) {
@@ -201,6 +203,12 @@ std::vector<NameMapping::Change> NameMapping::changes(const MapSource& source, c
     }
   }
   return changes;
+}
+
+bool NameMapping::makes(const std::vector<std::string>& names) const {
+  if (then_) return then_->makes(names);
+  return std::ranges::any_of(maps_,
+                             [&](const auto& each) { return each->to && side_of_names(each->map, names) == each->to; });
 }
 
 void NameMapping::check_sizes(const ModelConfig& recorded) const {

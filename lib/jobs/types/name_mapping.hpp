@@ -52,6 +52,8 @@ class NameMapping {
 
   /// Returns the names of the source's side and of the output's: the same if the names are the output's already.
   std::array<std::string, 2> sides_of(const MapSource& source) const;
+  /// Whether these are names of the output's side.
+  bool makes(const std::vector<std::string>& names) const;
   /// Whether one of the maps has a side of this name.
   bool has_side(const std::string& name) const;
 

@@ -9,6 +9,7 @@
 
 #include "jobs/types/name_mapping.hpp"
 #include "layout/language/change_layout.hpp"
+#include "base/shell_word.hpp"
 #include "layout/names/better_pattern.hpp"
 
 namespace ckpt {
@@ -143,6 +144,11 @@ MapSource taken(const NameChoice& choice, const NameFilter& name_filter, const P
 }
 
 void refuse_two_sides(const NameChoice& choice, const std::array<std::string, 2>& sides) {
+  for (const SidePattern& each : choice.only_of_side)
+    if (std::ranges::find(sides, each.side) == sides.end())
+      throw Error(Kind::usage, "--only " + shell_word(each.side + ":" + each.names.text()),
+                  {"a side that neither source nor output has",
+                   "names of \"" + sides[0] + "\"" + (sides[0] == sides[1] ? "" : " or \"" + sides[1] + "\""), ""});
   const auto of_output = std::ranges::find(choice.only_of_side, sides[1], &SidePattern::side);
   const bool has_others =
       !choice.only.empty() ||
@@ -173,6 +179,8 @@ std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& 
     };
   }
   MappedTensors mapped = choice.mapping->convert(kept, is_kept);
+  std::ranges::sort(selection.made);  // a rule asks once for each of its tensors
+  selection.made.erase(std::ranges::unique(selection.made).begin(), selection.made.end());
   for (std::size_t i = 0; i < mapped.tensors.size(); ++i)
     chosen.push_back({mapped.tensors[i], mapped.origins[i].first, mapped.origins[i].links, mapped.tensors[i].name,
                       mapped.origins[i].is_state});

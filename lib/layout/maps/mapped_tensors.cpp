@@ -566,7 +566,7 @@ class Conversion {
     Tensor made{
         InternedText(ending.starts_with(':') ? name.substr(0, name.size() - 6) + ending.substr(1) : name + ending),
         of_first.dtype, of_first.shape, false};
-    if (is_kept_ && !is_kept_(made.name)) return;
+    if (is_kept_ && !is_kept_(name)) return;  // scales follow their codes
     const bool is_one = std::ranges::all_of(of_all, [&](const Scales* each) { return each == &first; });
     if (is_same || (is_one && numel(of_first.shape) == 1)) return insert(made, {first.number, nullptr, of_first.name});
     Shape block(shape.size(), 1);
@@ -581,7 +581,8 @@ class Conversion {
     std::size_t at = 0;
     for (std::size_t p = 0; p < parts.size(); ++p) {
       for (std::size_t i = 0; i < parts[p].sources.size(); ++i, ++at)
-        if (of_all[at]->tensor->shape.size() != of_all[at]->of->block.size())
+        if (of_all[at]->tensor->shape.size() != of_all[at]->of->block.size() ||
+            of_all[at]->of->block != of_all[at - i]->of->block)
           refuse("'" + of_all[at]->tensor->name.str() + "' has no element for each piece of it");
       const Scales& of_part = *of_all[at - 1];
       auto divided = in_blocks(std::move(pieces[p]), {Shape(parts[p].sources.front()->tensor->shape), shape},
