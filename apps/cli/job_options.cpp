@@ -355,8 +355,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   for (const std::string& text : options.keep) job.keeps.push_back(parse_keep(text));
   job.expectation = parse_expectation(options.expectation);
   if (job.expectation) {
-    job.expectation->allowances.any_dtype =
-        !job.casts.empty() || job.target.is_like_expected || job.dequantised.has_value();
+    job.expectation->allowances.any_dtype = !job.casts.empty() || job.target.is_like_expected;
     job.expectation->dequantised = job.dequantised;
   }
   job.unlike = parse_globs("--unlike", options.unlike);

@@ -630,6 +630,9 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
     dequantise(sides.checkpoint, job.average.empty() ? *job.dequantised : number_type("f32").value(), job.names,
                job.dequantised, stores.reading(), processes);
     sides.model.dequantise(sides.expected.weights_of_codes());
+    std::set<std::string> weights;
+    for (const auto& [name, unit] : sides.checkpoint.dequantised()->units()) weights.insert(name);
+    sides.expected.excuse_dtypes(std::move(weights));
   }
   std::vector<std::string> names = resolve_source_side(job, stores.reading(), processes, sides);
   if (!job.average.empty()) average_sources(job, stores.reading(), processes, sides);

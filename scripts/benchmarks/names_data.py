@@ -6,9 +6,11 @@
   names_data.py same FILE FILE                  the same tensors, but for their order
   names_data.py decoded DIRECTORY FILE          the numbers in bfloat16 of fp8 with its scales
 """
+import functools
 import json
 import pathlib
 import sys
+import zlib
 
 sys.dont_write_bytecode = True
 
@@ -63,32 +65,42 @@ def bfloat16(values):
     return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16).astype("<u2").tobytes()
 
 
+@functools.cache
+def pool():
+    return np.random.default_rng(7).standard_normal((1 << 22) + 27, "f4") * np.float32(0.02)
+
+
+def normal(seed, count):
+    """From a place of the pool on, again and again: to make all of them takes minutes."""
+    return np.resize(np.roll(pool(), seed * 7919 % pool().size), count)
+
+
 def weights(name, shape, step):
     """Norms lie around 1; a step moves each weight by a tenth of its spread."""
-    seed = sum(name.encode()) + 1000 * len(name) + 7919 * sum(map(int, filter(str.isdigit, name.split("."))))
-    spread = np.float32(0.02)
-    made = np.random.default_rng(seed).standard_normal(shape, "f4") * spread + (len(shape) == 1)
+    seed, count = zlib.crc32(name.encode()), int(np.prod(shape))
+    made = normal(seed, count)
     if step:
-        made += np.random.default_rng(seed + 10**6 * step).standard_normal(shape, "f4") * spread / 10
-    return made.astype("f4")
+        made = made + normal(seed + step, count) / np.float32(10)
+    return made + np.float32(1) if len(shape) == 1 else made
 
 
 def model(path, quick, step=0):
-    write(path, [(name, "BF16", shape, 2 * int(np.prod(shape)), lambda n=name, s=shape: bfloat16(weights(n, s, step)))
-                 for name, shape in shapes(quick)])
+    """Of a step, less than half of the layers."""
+    taken = [(name, shape) for name, shape in shapes(quick) if not step or not name.startswith("model.layers.") or int(name.split(".")[2]) < 4]
+    write(path, [(name, "BF16", shape, 2 * int(np.prod(shape)), lambda n=name, s=shape: bfloat16(weights(n, s, step))) for name, shape in taken])
 
 
 def fp8(path, quick):
     """Codes of either sign but those of NaN."""
     tensors = []
     for number, (name, shape) in enumerate(shapes(quick)):
-        random = np.random.default_rng(number)
+        random = np.random.default_rng(number)  # of its codes, some again and again
         if len(shape) == 1 or "layers" not in name:
             tensors.append((name, "BF16", shape, 2 * int(np.prod(shape)), lambda n=name, s=shape: bfloat16(weights(n, s, 0))))
             continue
         blocks = tuple(-(-size // BLOCK) for size in shape)
         tensors.append((name, "F8_E4M3", shape, int(np.prod(shape)),
-                        lambda r=random, s=shape: (r.integers(0, 126, s, "u1") | r.integers(0, 2, s, "u1") << 7).tobytes()))
+                        lambda r=random, s=shape: np.resize(r.integers(0, 126, 99991, "u1") | r.integers(0, 2, 99991, "u1") << 7, s).tobytes()))
         tensors.append((name + "_scale_inv", "F32", blocks, 4 * int(np.prod(blocks)),
                         lambda r=random, s=blocks: (r.random(s, "f4") / 1000 + np.float32(1e-4)).tobytes()))
     write(path, tensors)

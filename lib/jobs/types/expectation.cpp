@@ -73,7 +73,12 @@ Deviations ExpectedTensors::of(const Selection& selection, const Placement& sour
     if (names == nullptr || names->counts(tensor.name))
       expected.push_back(with_rows_of(selection, source.layout(), tensor));
   const std::string name = std::filesystem::path(reference_->origin()).filename().string();
-  return deviations(selection.tensors, expected, name, allowances_, [&](std::size_t number, const Shape& shape) {
+  std::vector<Tensor> found = selection.tensors;
+  for (std::size_t i = 0; i < found.size() && !of_any_dtype_.empty(); ++i)
+    if (const auto other = dtype(found[i].name);
+        other && of_any_dtype_.contains(source.tensors()[selection.source_of[i]].name))
+      found[i].dtype = *other;
+  return deviations(found, expected, name, allowances_, [&](std::size_t number, const Shape& shape) {
     return has_hints && selection.links_of(number) == nullptr
                ? explain_logical_shape(source, selection.source_of[number], shape)
                : "";

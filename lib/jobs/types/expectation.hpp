@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/reference.hpp"
@@ -37,6 +39,9 @@ class ExpectedTensors {
   /// The weight that is expected in place of these codes, where it has another name: "q.weight" for "q.qweight".
   const std::map<std::string, std::string>& weights_of_codes() const noexcept { return weights_of_codes_; }
 
+  /// Lets the parameters that have these names in the source have any dtype: weights that become numbers.
+  void excuse_dtypes(std::set<std::string> names) { of_any_dtype_ = std::move(names); }
+
   /// Deviations of all parameters of a checkpoint.
   Deviations of(const Placement& placement) const;
   /// Deviations of the parameters that a job takes from a checkpoint, under their new names. `names`: which of the
@@ -63,6 +68,7 @@ class ExpectedTensors {
   std::optional<Reference> reference_;
   std::map<std::string, std::string> weights_of_codes_;
   Allowances allowances_;
+  std::set<std::string> of_any_dtype_;
 };
 
 }  // namespace ckpt
