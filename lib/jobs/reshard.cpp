@@ -151,7 +151,7 @@ struct Plan {
     agree(run.processes, [&] {
       check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
       if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
-      memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner, kind);
+      memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner);
       if (run.processes.rank() == 0 && !memory.shortage.empty()) log::warn("{}", memory.shortage);
       set_decoding_memory(run.stores.reading(), sides.checkpoints(), memory.chunks);
       if (run.job.is_view)

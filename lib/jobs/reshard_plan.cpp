@@ -763,21 +763,13 @@ MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJo
       shares(sides.target.placement, order_of_writing(sides.checkpoint, job, processes),
              !job.output.is_pipe && !job.is_view) {}
 
-MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner,
-                           ExchangeKind kind) {
+MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner) {
   const Placement& source = sides.source.placement;
   std::vector<bool> is_read(source.arrays().size(), false);
   for (ParameterId p = 0; p < sides.target.placement.tensors().size(); ++p)
     planner.for_each_source(p, [&](ParameterId from) { is_read[source.array_of(from)] = true; });
-  const LargestChunk largest = largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; });
-  MemoryShares shares = share_memory(memory_bytes, 2, largest);
-  if (kind == ExchangeKind::direct && !shares.shortage.empty()) {
-    // What does not hold all chunks that rows go through holds none long enough: rather more rows at a time.
-    const std::uint64_t in_use = std::min(shares.chunks, 2 * DecodedChunks::room_of(largest.decoding_bytes));
-    shares.rest += shares.chunks - in_use;
-    shares.chunks = in_use;
-  }
-  return shares;
+  return share_memory(memory_bytes, 2,
+                      largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; }));
 }
 
 }  // namespace ckpt

@@ -74,10 +74,7 @@ struct MovePlan {
   WriteShares shares;
 };
 
-/// Half of the memory is for the source, half is staging, unless the source has large chunks. If memory does not hold
-/// the chunks that rows of an array go through, as much as can be is staging, so that each chunk is decoded a few times
-/// alone.
-MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner,
-                           ExchangeKind kind);
+/// Half of the memory is for the source, half is staging, unless the source has large chunks.
+MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner);
 
 }  // namespace ckpt
