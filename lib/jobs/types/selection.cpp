@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
+#include "base/shell_word.hpp"
 #include "jobs/types/name_mapping.hpp"
 #include "layout/language/change_layout.hpp"
-#include "base/shell_word.hpp"
 #include "layout/names/better_pattern.hpp"
 
 namespace ckpt {
