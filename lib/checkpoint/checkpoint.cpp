@@ -441,9 +441,13 @@ CardArrays Checkpoint::arrays_of_card(const std::vector<FileNumber>& files) cons
 
 Owners Checkpoint::owners(std::uint32_t processes) const {
   if (!is_shared()) return owners_of_unshared_;
-  std::vector<std::uint64_t> sizes(layout_.mesh.size(), 0);
-  for (FileNumber file = 0; file < files_.size(); ++file) sizes[table_.owner(file)] += files_[file].bytes;
-  return in_blocks(sizes, processes);
+  return in_blocks(card_bytes(), processes);
+}
+
+std::vector<std::uint64_t> Checkpoint::card_bytes() const {
+  std::vector<std::uint64_t> bytes(layout_.mesh.size(), 0);
+  for (FileNumber file = 0; file < files_.size(); ++file) bytes[table_.owner(file)] += files_[file].bytes;
+  return bytes;
 }
 
 void Checkpoint::check_unchanged(SourceStore& store, FileNumber file) const {

@@ -123,6 +123,8 @@ class Checkpoint {
   bool is_shared() const noexcept { return owners_of_unshared_.empty(); }
   /// Which process reads each card's files when readers send to writers: one that sees them all, with balanced loads.
   Owners owners(std::uint32_t processes) const;
+  /// The bytes of each card's own files; 0 for a card that shares another's.
+  std::vector<std::uint64_t> card_bytes() const;
 
   /// A process's share of the cards whose files it sees; and the files of these cards that exist.
   std::vector<Position> own_cards(std::uint32_t process, std::uint32_t processes) const;

@@ -28,6 +28,7 @@ struct OutputFacts {
 /// Puts files into the order of their cards, whichever processes made them.
 template <class File>
 void put_in_order(std::vector<File>& files, const Placement& target) {
+  if (files.size() < 2) return;
   const FileTable table = ArrayFiles(target).table();
   std::map<std::string, std::size_t> places;
   for (Position card = 0; card < target.mesh().size(); ++card)
@@ -42,17 +43,11 @@ OutputFacts gather(const ManifestParts& parts, const TargetFiles& files, Communi
   OutputFacts output_facts;
   if (sums != nullptr) output_facts.fingerprints = sums->of_parameters(processes);
   output_facts.files = gather_list(files.list(sums), processes);
-  put_in_order(output_facts.files, parts.sides.target.placement);
-  if (processes.rank() == 0)
-    for (ManifestFile& file : parts.text.manifest_files()) output_facts.files.push_back(std::move(file));
   output_facts.tables = manifest_tables(parts.sides.tables, parts.table_sums, sums != nullptr);
   for (ManifestTable& table : parts.text.manifest_tables()) output_facts.tables.push_back(std::move(table));
   std::sort(output_facts.tables.begin(), output_facts.tables.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
-  if (parts.sides.store->index() != nullptr) {
-    output_facts.indexed = gather_at_first(files.indexed(), processes);
-    put_in_order(output_facts.indexed, parts.sides.target.placement);
-  }
+  if (parts.sides.store->index() != nullptr) output_facts.indexed = gather_at_first(files.indexed(), processes);
   return output_facts;
 }
 
@@ -119,12 +114,15 @@ void write_sidecars(const ManifestParts& parts, const OutputFacts& output_facts,
 }  // namespace
 
 std::string write_manifest(const ManifestParts& parts, TargetFiles& files, JobOutput& output, Communicator& processes) {
-  const OutputFacts output_facts = gather(parts, files, processes);
+  OutputFacts output_facts = gather(parts, files, processes);
   std::string sent;
   agree(processes, [&] {
     const Output* place = output.place();
     if (place != nullptr) place->check_held();
     if (processes.rank() != 0) return;
+    put_in_order(output_facts.files, parts.sides.target.placement);
+    put_in_order(output_facts.indexed, parts.sides.target.placement);
+    for (ManifestFile& file : parts.text.manifest_files()) output_facts.files.push_back(std::move(file));
     warn_of_changed(parts, output_facts.fingerprints);
     if (!parts.job.output.is_single_file) return write_sidecars(parts, output_facts, *place);
     std::string text = text_of(parts, output_facts, files.manifest_room());

@@ -737,14 +737,15 @@ std::vector<Equality> equal_pairs(const ReshardSides& sides) {
 
 namespace {
 
-/// Where each process reads what it writes, their order is that of their numbers. Process 0 begins a single file, which
-/// it completes.
-std::vector<std::uint32_t> order_of_writing(const Checkpoint& source, const ReshardJob& job,
-                                            const Communicator& processes) {
-  const std::vector<std::uint32_t> hosts = host_numbers(processes);
-  std::vector<std::uint32_t> order = order_by_hosts(
-      source.is_shared() ? Owners{} : source.owners(static_cast<std::uint32_t>(processes.size())), hosts);
-  if (job.output.is_single_file && !source.is_shared())
+/// Processes write in the order of their numbers if all see all files, otherwise host by host. The first one is process
+/// 0 where that completes a file: a single one by its manifest, and the first of trees.
+std::vector<std::uint32_t> order_of_writing(const ReshardSides& sides, const ReshardJob& job,
+                                            const std::vector<std::uint32_t>& hosts) {
+  const Checkpoint& source = sides.checkpoint;
+  if (source.is_shared()) return order_by_hosts({}, {}, hosts);
+  std::vector<std::uint32_t> order =
+      order_by_hosts(source.owners(static_cast<std::uint32_t>(hosts.size())), source.card_bytes(), hosts);
+  if (job.output.is_single_file || sides.store->trees() != nullptr)
     std::stable_partition(order.begin(), order.end(),
                           [&](std::uint32_t process) { return hosts[process] == hosts[0]; });
   return order;
@@ -760,7 +761,7 @@ MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJo
       planner(sides.source.placement, sides.target.placement, sides.selection.source_of, readers,
               sides.selection.links),
       casts(planner),
-      shares(sides.target.placement, order_of_writing(sides.checkpoint, job, processes),
+      shares(sides.target.placement, order_of_writing(sides, job, host_numbers(processes)),
              !job.output.is_pipe && !job.is_view) {}
 
 MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner) {

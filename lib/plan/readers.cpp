@@ -1,6 +1,7 @@
 #include "plan/readers.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace ckpt {
@@ -56,17 +57,17 @@ Readers::Readers(const Placement& source, Owners owners, bool replicas_are_equal
 Position Readers::choose(ParameterId parameter, Position first, std::uint32_t writer) const {
   const auto& choices = choices_[parameter];
   if (choices.empty()) return first;
-  if (replicas_are_equal_ && !owners_.empty() && !is_lowest_[parameter]) {
-    const auto holders = source_.holders(parameter, first);
-    for (const Position holder : holders)
-      if (owners_[holder] == writer) return holder;
-    if (!hosts_.empty())
-      for (const Position holder : holders)
-        if (hosts_[owners_[holder]] == hosts_[writer]) return holder;
-  }
   const auto found = std::lower_bound(choices.begin(), choices.end(), first,
                                       [](const Choice& a, Position key) { return a.first < key; });
-  return found->chosen;
+  if (!replicas_are_equal_ || owners_.empty() || is_lowest_[parameter]) return found->chosen;
+  const auto holders = source_.holders(parameter, first);
+  for (const Position holder : holders)
+    if (owners_[holder] == writer) return holder;
+  if (hosts_.empty() || hosts_[owners_[found->chosen]] == hosts_[writer]) return found->chosen;
+  std::vector<Position> near;
+  std::ranges::copy_if(holders, std::back_inserter(near),
+                       [&](Position holder) { return hosts_[owners_[holder]] == hosts_[writer]; });
+  return near.empty() ? found->chosen : near[(parameter + writer) % near.size()];
 }
 
 }  // namespace ckpt

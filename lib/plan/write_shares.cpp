@@ -1,7 +1,6 @@
 #include "plan/write_shares.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -23,19 +22,20 @@ std::vector<std::uint32_t> in_order(std::uint32_t processes) {
 
 }  // namespace
 
-std::vector<std::uint32_t> order_by_hosts(const Owners& owners, const std::vector<std::uint32_t>& hosts) {
+std::vector<std::uint32_t> order_by_hosts(const Owners& owners, const std::vector<std::uint64_t>& card_bytes,
+                                          const std::vector<std::uint32_t>& hosts) {
   struct Cards {
     double sum = 0;
-    double count = 0;
-    double mean() const { return count == 0 ? std::numeric_limits<double>::infinity() : sum / count; }
+    double bytes = 0;
+    double mean() const { return bytes == 0 ? std::numeric_limits<double>::infinity() : sum / bytes; }
   };
   std::vector<std::uint32_t> order = in_order(static_cast<std::uint32_t>(hosts.size()));
   if (owners.empty()) return order;
   std::map<std::uint32_t, Cards> of_host;
   for (Position card = 0; card < owners.size(); ++card) {
     Cards& cards = of_host[hosts[owners[card]]];
-    cards.sum += double(card);
-    ++cards.count;
+    cards.sum += double(card) * double(card_bytes[card]);
+    cards.bytes += double(card_bytes[card]);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return std::tuple(of_host[hosts[a]].mean(), hosts[a]) < std::tuple(of_host[hosts[b]].mean(), hosts[b]);
@@ -86,7 +86,9 @@ WriteShares::Place WriteShares::inside(Position card, std::uint64_t bytes) const
       continue;
     }
     const std::uint64_t element = target_.arrays()[array].dtype.size;
-    const std::uint64_t cut = (bytes + cut_bytes / 2) / cut_bytes * cut_bytes;
+    // The first stretch is never empty: its process completes a single file.
+    const std::uint64_t blocks = std::max<std::uint64_t>((bytes + cut_bytes / 2) / cut_bytes, array == 0 ? 1 : 0);
+    const std::uint64_t cut = blocks * cut_bytes;
     return {card, array, std::min(cut, stored) / element};
   }
   return {card + 1, 0, 0};

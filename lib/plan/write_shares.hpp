@@ -9,9 +9,11 @@
 
 namespace ckpt {
 
-/// Returns the processes in an order in which each writes near what its host reads: host after host, as the source's
-/// cards follow one another, if `owners` read them; by number if there are none. `hosts`: each process's, as a number.
-std::vector<std::uint32_t> order_by_hosts(const Owners& owners, const std::vector<std::uint32_t>& hosts);
+/// Returns the processes in an order in which each writes near what its host reads: host by host, in the order of the
+/// source cards that each host reads, weighed by `card_bytes`; by number if `owners` is empty. `hosts`: each process's,
+/// as a number.
+std::vector<std::uint32_t> order_by_hosts(const Owners& owners, const std::vector<std::uint64_t>& card_bytes,
+                                          const std::vector<std::uint32_t>& hosts);
 
 /// Which process writes which part of the target's data. All data in one sequence, card by card and array by array, is
 /// divided into stretches of about equal size, one for each process. Borders lie between cards if that costs little,

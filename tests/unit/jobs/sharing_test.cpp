@@ -197,13 +197,25 @@ TEST_CASE("large files are cut, so that every process writes about as much, and 
   CHECK(whole.written_by(3).empty());
 }
 
+TEST_CASE("process 0 begins a file however little each process writes of it") {
+  for (const std::uint64_t size : {1U << 18, 3U << 18, 3U << 20})  // of 4 bytes
+    for (const std::uint32_t processes : {2U, 8U, 40U}) {
+      const Placement one = target(one_rule(R"(["x"])", "[1]", R"("split": [])"), {tensor("w", {size})});
+      const WriteShares shares(one, processes, true);
+      CHECK(shares.owner(0) == 0);
+      CHECK(!shares.of(0, 0, 0).empty());
+    }
+}
+
 TEST_CASE("processes write near what their hosts read") {
   using Order = std::vector<std::uint32_t>;
-  CHECK(order_by_hosts({}, {0, 1, 0, 1}) == Order{0, 1, 2, 3});
-  CHECK(order_by_hosts({0, 1, 2, 3}, {0, 0, 0, 0}) == Order{0, 1, 2, 3});
-  CHECK(order_by_hosts({0, 2, 1, 3}, {0, 1, 0, 1}) == Order{0, 2, 1, 3});  // ranks dealt out host by host
-  CHECK(order_by_hosts({1, 1, 0, 0}, {0, 1}) == Order{1, 0});              // the later half lies on the first host
-  CHECK(order_by_hosts({1, 1}, {0, 1, 2, 1}) == Order{1, 3, 0, 2});        // hosts without data come last
+  CHECK(order_by_hosts({}, {}, {0, 1, 0, 1}) == Order{0, 1, 2, 3});
+  CHECK(order_by_hosts({0, 1, 2, 3}, {1, 1, 1, 1}, {0, 0, 0, 0}) == Order{0, 1, 2, 3});
+  CHECK(order_by_hosts({0, 2, 1, 3}, {1, 1, 1, 1}, {0, 1, 0, 1}) == Order{0, 2, 1, 3});  // ranks dealt out host by host
+  CHECK(order_by_hosts({1, 1, 0, 0}, {1, 1, 1, 1}, {0, 1}) == Order{1, 0});  // the later half lies on the first host
+  CHECK(order_by_hosts({1, 1}, {1, 1}, {0, 1, 2, 1}) == Order{1, 3, 0, 2});  // hosts without data come last
+  // Cards without a file of their own weigh nothing.
+  CHECK(order_by_hosts({0, 1, 1, 1, 1, 0, 0, 0}, {9, 0, 0, 0, 9, 0, 0, 0}, {0, 1}) == Order{0, 1});
 
   const Placement placement = target(one_rule(R"(["x"])", "[4]", R"("split": ["x"])"), {tensor("w", {8})});
   const WriteShares shares(placement, Order{2, 0, 1}, true);
