@@ -47,6 +47,6 @@ TEST_CASE("a request that makes no sense is refused") {
   const std::string bytes = request.take();
   for (std::size_t size = 1; size < bytes.size(); ++size) CHECK_THROWS_AS(read_request(bytes.substr(0, size)), Error);
   std::string deep = bytes;
-  deep[3 * 8 + 3 * 4] = 33;  // the rank of its box
+  deep[3 * 8 + 3 * 4 + 1] = 33;  // the rank of its box
   CHECK_THROWS_WITH(read_request(deep), Contains("a request for data is damaged"));
 }
