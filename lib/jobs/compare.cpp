@@ -255,7 +255,8 @@ std::shared_ptr<const NameMapping> mapping_between(const CompareJob& job, const 
   MapSource of_a;
   MapSource of_b;
   bool may_map = bool(job.map);
-  if (!may_map && job.average.empty() && job.names.rename.empty())
+  const MapPlaces places{&a.layout(), &b.layout(), !job.map, {a.path(), b.path()}};
+  if (!may_map && job.average.empty() && job.names.rename.empty() && may_say_map(places, processes))
     agree(processes, [&] {
       of_a = names_in(a);
       std::set<std::string> names;
@@ -276,8 +277,7 @@ std::shared_ptr<const NameMapping> mapping_between(const CompareJob& job, const 
   const std::vector<std::string> names_of_b = wish.names;
   std::shared_ptr<const NameMapping> mapping;
   try {
-    mapping =
-        load_mapping(job.map, {&a.layout(), &b.layout(), !job.map, {a.path(), b.path()}}, std::move(wish), processes);
+    mapping = load_mapping(job.map, places, std::move(wish), processes);
   } catch (const Error&) {
     if (job.map || !processes.failed_together()) throw;
     return nullptr;  // nobody has asked for a map: what differs is listed

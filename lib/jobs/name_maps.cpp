@@ -67,15 +67,21 @@ struct MapTexts {
   OriginalText config;
 };
 
-OriginalText config_in(const std::vector<std::filesystem::path>& models) {
+/// The first config.json beside these models; empty if there is none.
+std::filesystem::path path_of_config(const std::vector<std::filesystem::path>& models) {
   for (std::filesystem::path model : models) {
     std::error_code none;
     if (!std::filesystem::is_directory(model, none)) model = model.parent_path();
-    const auto config = model / "config.json";
-    if (std::filesystem::is_regular_file(config, none))
-      return {small_text(config, most_map_bytes, "a model's config.json"), config.string()};
+    auto config = model / "config.json";
+    if (std::filesystem::is_regular_file(config, none)) return config;
   }
   return {};
+}
+
+OriginalText config_in(const std::vector<std::filesystem::path>& models) {
+  const auto config = path_of_config(models);
+  if (config.empty()) return {};
+  return {small_text(config, most_map_bytes, "a model's config.json"), config.string()};
 }
 
 NameMap read_map_file(const std::filesystem::path& path, TextsOfMap& texts) {
@@ -246,6 +252,11 @@ std::vector<MapFit> fits_of_ready_maps(const std::vector<std::string>& names) {
   });
   std::stable_sort(fits.begin(), fits.end(), [](const MapFit& a, const MapFit& b) { return a.taken > b.taken; });
   return fits;
+}
+
+bool may_say_map(const MapPlaces& places, Communicator& processes) {
+  const bool is_in_layouts = !places.source->names.empty() || !places.target->names.empty();
+  return value_of(0, std::uint8_t{is_in_layouts || !path_of_config(places.models).empty()}, processes) != 0;
 }
 
 std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const MapPlaces& places, MapWish wish,

@@ -36,6 +36,10 @@ struct MapPlaces {
   std::vector<std::filesystem::path> models;  ///< directories that may have a config.json; the first that has counts
 };
 
+/// Whether a layout of the source or of the output has "names", or a config.json lies beside a model: only then may
+/// there be a map that nobody asked for. Collective.
+bool may_say_map(const MapPlaces& places, Communicator& processes);
+
 /// The mapping that `choice`, or "names" in the layouts, asks for; null if none does. Process 0 reads the files.
 /// Collective. Throws layout for a bad map, usage for one that cannot be found.
 std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const MapPlaces& places, MapWish wish,
