@@ -69,7 +69,7 @@ class AveragedFiles::Other {
   SourceReader reader_;
 };
 
-/// What a dataset shows.
+/// A dataset of the first checkpoint, and how its numbers are made.
 struct AveragedFiles::Array {
   ArrayId array = 0;
   Averaging::Kind kind = Averaging::Kind::own;

@@ -25,7 +25,7 @@ struct Summing {
   std::uint64_t first = 0;  ///< the element of the tensor that index 0 of the transfer's box would be
 };
 
-/// Where a transfer's bytes may come from besides read calls.
+/// The sources of a transfer's bytes besides read calls.
 struct GatherContext {
   MappedWindows& windows;
   ReadAhead ahead = {};

@@ -17,7 +17,7 @@ constexpr std::uint64_t least_windows = 4;
 /// Threads need several smaller chunks at a time anyway, and find their own.
 constexpr std::uint64_t large_chunk = 4ULL << 20;
 
-/// Whether each chunk is a run of the array's elements. Of others, several are needed at a time.
+/// Returns whether each chunk is a run of the array's elements. A row crosses several chunks of any other form.
 bool has_chunks_of_rows(const Schema& schema, std::size_t dataset) {
   const Shape& shape = (*schema.arrays)[dataset].shape;
   const auto& chunk = schema.datasets[dataset].chunk;

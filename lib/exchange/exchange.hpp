@@ -131,8 +131,8 @@ std::unique_ptr<Exchange> direct_exchange(Communicator& processes, const Staging
 /// exchanged and r − 1 is written.
 std::unique_ptr<Exchange> message_exchange(Communicator& processes, const Staging& staging);
 
-/// Returns an exchange in rounds through one GPU for each process, with NCCL between them. Throws io if a process has
-/// none.
+/// Returns an exchange in rounds through one GPU for each process, with NCCL between them. Throws io if a process
+/// lacks a GPU.
 std::unique_ptr<Exchange> nccl_exchange(Communicator& processes, const Staging& staging);
 
 /// Returns why these processes cannot use NCCL ("this build has no CUDA"): empty if each has a GPU of its own.

@@ -184,8 +184,8 @@ std::optional<std::size_t> chunked_dimension(const StoredArray& array, const Dat
   return std::nullopt;
 }
 
-/// The rules for other cards: a tensor that devices shared is cut along the same dimension; others are whole on each.
-/// Chunks tell of a tensor without a sharding.
+/// Returns the rules for other cards: a tensor that devices shared is cut along the same dimension, any other is whole
+/// on each. If a tensor has no sharding, its chunks show how it was cut.
 Layout cut_elsewhere(const Schema& schema, const CutDimensions& cut, const std::string& origin) {
   std::vector<CutTensor> tensors;
   for (std::size_t i = 0; i < schema.arrays->size(); ++i) {

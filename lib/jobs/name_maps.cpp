@@ -189,7 +189,7 @@ std::optional<MapSide> named_side(const NameMap& map, const std::string& side, c
   return found;
 }
 
-/// Of the sizes that a user gave, those that a map knows, and those that `other` does not know either.
+/// Returns the user's sizes that a map knows, and those that neither map knows: their error names this one.
 std::map<std::string, std::uint64_t> sizes_for(const NameMap& map, const NameMap& other,
                                                std::map<std::string, std::uint64_t> given) {
   const auto names = MapSizes::names(map);

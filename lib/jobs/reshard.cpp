@@ -146,7 +146,7 @@ ExchangeKind exchange_kind(Run& run, const ReshardSides& sides) {
 /// It refers to the sides, which must outlive it without being moved.
 struct Plan {
   Plan(Run& run, const ReshardSides& sides)
-      : kind(exchange_kind(run, sides)), moves(sides, kind, run.job, run.processes) {
+      : kind(exchange_kind(run, sides)), moves(sides, kind, run.job, host_numbers(run.processes)) {
     const Placement& target = sides.target.placement;
     agree(run.processes, [&] {
       check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);

@@ -753,16 +753,16 @@ std::vector<std::uint32_t> order_of_writing(const ReshardSides& sides, const Res
 
 }  // namespace
 
-MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJob& job, const Communicator& processes)
-    : readers(sides.source.placement,
-              kind == ExchangeKind::direct ? Owners{}
-                                           : sides.checkpoint.owners(static_cast<std::uint32_t>(processes.size())),
-              job.replicas == ReplicaCheck::full, host_numbers(processes)),
+MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJob& job,
+                   const std::vector<std::uint32_t>& hosts)
+    : readers(
+          sides.source.placement,
+          kind == ExchangeKind::direct ? Owners{} : sides.checkpoint.owners(static_cast<std::uint32_t>(hosts.size())),
+          job.replicas == ReplicaCheck::full, hosts),
       planner(sides.source.placement, sides.target.placement, sides.selection.source_of, readers,
               sides.selection.links),
       casts(planner),
-      shares(sides.target.placement, order_of_writing(sides, job, host_numbers(processes)),
-             !job.output.is_pipe && !job.is_view) {}
+      shares(sides.target.placement, order_of_writing(sides, job, hosts), !job.output.is_pipe && !job.is_view) {}
 
 MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner) {
   const Placement& source = sides.source.placement;

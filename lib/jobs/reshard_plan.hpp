@@ -66,7 +66,9 @@ std::vector<Equality> equal_pairs(const ReshardSides& sides);
 /// How the bytes get from one side to the other, the same on every process. It refers to `sides`, which must outlive it
 /// without being moved.
 struct MovePlan {
-  MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJob& job, const Communicator& processes);
+  /// `hosts`: each process's (host_numbers).
+  MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJob& job,
+           const std::vector<std::uint32_t>& hosts);
 
   Readers readers;
   Planner planner;

@@ -33,9 +33,9 @@ Box hull(const LinkSide& side, const Box& part);
 /// array.
 Region restricted(const Region& region, const LinkSide& side, const Box& part);
 
-/// Returns the link from the source of `first` to the target of `then`, by the elements that both have of the tensor
-/// between them; nothing if they have none. Both are evenly spaced in each of its dimensions, and so is what they
-/// share.
+/// Returns the link from the source of `first` to the target of `then`, through the elements of the tensor between them
+/// that both contain; nothing if they share none. Along each dimension both are evenly spaced, and so is their common
+/// part.
 std::optional<Link> joined(const Link& first, const Link& then);
 
 }  // namespace ckpt

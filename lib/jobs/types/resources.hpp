@@ -13,7 +13,7 @@ namespace ckpt {
 
 enum class ExchangeKind { automatic, direct, mpi, nccl };
 
-/// What a job may use on each process.
+/// Limits for each process of a job.
 struct Resources {
   std::uint64_t memory_bytes = 512ULL << 20;
   std::uint64_t device_memory_bytes = 2ULL << 30;                  ///< staging on the process's GPU

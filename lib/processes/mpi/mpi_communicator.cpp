@@ -354,7 +354,9 @@ std::unique_ptr<typename MpiCommunicator<Abi>::Requests> MpiCommunicator<Abi>::p
            [&] { return mpi_.irecv(at, count, mpi_.byte, message.peer, tag, handle(), requests->add(message.peer)); });
     });
   for (const Message& message : sends) {
-    (host_of(message.peer) == host_of(rank_) ? sent_.within_host : sent_.between_hosts) += message.bytes.size();
+    const bool is_near =
+        hosts_.empty() || hosts_[static_cast<std::size_t>(message.peer)] == hosts_[static_cast<std::size_t>(rank_)];
+    (is_near ? sent_.within_host : sent_.between_hosts) += message.bytes.size();
     in_pieces(message.bytes, bulk_piece_bytes, [&](std::byte* at, int count) {
       call("MPI_Isend",
            [&] { return mpi_.isend(at, count, mpi_.byte, message.peer, tag, handle(), requests->add(message.peer)); });
@@ -445,8 +447,7 @@ std::unique_ptr<Communicator> mpi_world() {
                 {"this process is alone",
                  "several, as a launcher started",
                  "start it with the launcher of this MPI: its mpirun, or srun --mpi=pmix (MPICH: pmi2), or choose the "
-                 "launcher's MPI: "
-                 "CKPT_MPI=mpich, openmpi or /path/to/libmpi.so",
+                 "launcher's MPI: CKPT_MPI=mpich, openmpi or /path/to/libmpi.so",
                  {Advice::What::go_alone, "one process alone was meant"}});
   check_versions(*processes);
   return processes;

@@ -141,8 +141,8 @@ Variables of_json(const fs::path& path) {
   return variables;
 }
 
-/// Anything may lie beside parameters under the name of a program. What is no JSON was one before it was damaged, if it
-/// begins with a byte that no text has, or as a program does: {"base_code":{"magic":"pir",…},"program":….
+/// Returns whether a file beside parameters is a program, even a damaged one. Other files may have its name. A damaged
+/// program begins with a byte that text never contains, or with {"base_code":{"magic":"pir",…},"program":….
 bool is_program(const fs::path& path) {
   std::error_code none;
   if (!fs::is_regular_file(path, none)) return false;

@@ -1,7 +1,5 @@
 #include "store/tensorflow/tensorflow_store.hpp"
 
-#include <deque>
-#include <mutex>
 #include <utility>
 
 #include "io/crc.hpp"
@@ -31,21 +29,13 @@ tensorflow::BundlePlace place_of(const std::filesystem::path& data) {
 /// A data file, whose checksums are in the index.
 class DataFile final : public CheckedFile {
  public:
-  DataFile(const std::filesystem::path& path, const FileCatalog& catalog)
-      : CheckedFile(path, catalog), are_checked_(catalog.schema->datasets.size()) {}
+  using CheckedFile::CheckedFile;
 
   std::optional<StoredSum> stored_sum(std::size_t number) const override {
     const Dataset& of = dataset(number);
     if (!of.crc32c || of.extents.bytes() == 0) return std::nullopt;
     return StoredSum{&crc32c, *of.crc32c, {of.extents.offset(), of.extents.offset() + of.extents.bytes()}};
   }
-  void check(std::size_t number) override {
-    if (const auto stored = stored_sum(number))
-      std::call_once(are_checked_.at(number), [&] { check_all(number, *stored); });
-  }
-
- private:
-  std::deque<std::once_flag> are_checked_;
 };
 
 class StringTrees final : public TreeFormat {

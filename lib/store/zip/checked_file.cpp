@@ -41,12 +41,10 @@ class CheckedArchive final : public CheckedFile {
     const CheckedStorage* const storage = storage_of(number);
     return storage == nullptr ? std::nullopt : std::optional(StoredSum{&crc32, storage->crc, storage->place});
   }
-  void check(std::size_t number) override {
-    if (CheckedStorage* const storage = storage_of(number))
-      std::call_once(storage->is_checked, [&] { check_all(number, *stored_sum(number)); });
-  }
 
  private:
+  std::once_flag& once(std::size_t number) override { return storage_of(number)->is_checked; }
+
   /// Returns the storage that holds a dataset; null if it has no checksum.
   CheckedStorage* storage_of(std::size_t number) const {
     const FileExtents& extents = dataset(number).extents;
@@ -73,11 +71,6 @@ class CheckedItems final : public CheckedFile {
     std::call_once(item.is_known, [&] { item.sum = sum_behind(place); });
     return item.sum == 0 ? std::nullopt : std::optional(StoredSum{&crc32, item.sum, place});
   }
-  void check(std::size_t number) override {
-    std::call_once(items_.at(number).is_checked, [&] {
-      if (const auto stored = stored_sum(number)) check_all(number, *stored);
-    });
-  }
 
  private:
   /// Reads the record after an entry's bytes: mark, CRC, size, size, of 4 bytes each, or with sizes of 8 bytes. Returns
@@ -94,7 +87,6 @@ class CheckedItems final : public CheckedFile {
 
   struct Item {
     std::once_flag is_known;
-    std::once_flag is_checked;
     std::uint32_t sum = 0;
   };
 
