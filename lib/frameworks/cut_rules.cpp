@@ -127,7 +127,8 @@ std::vector<NameFamily> groups_of(const std::vector<std::vector<std::string>>& n
 }
 
 /// Replaces patterns that match names of other kinds by the names themselves, until none matches any.
-void part(std::vector<NameFamily>& groups, const std::unordered_map<std::string, std::size_t>& kind_of) {
+void part(std::vector<NameFamily>& groups, const std::vector<std::vector<std::string>>& names_of_kind) {
+  if (names_of_kind.size() < 2) return;
   for (bool is_parted = false; !is_parted;) {
     is_parted = true;
     std::vector<const Pattern*> patterns;
@@ -139,8 +140,9 @@ void part(std::vector<NameFamily>& groups, const std::unordered_map<std::string,
       }
     const PatternIndex index(std::move(patterns));
     std::set<std::size_t> wrong;
-    for (const auto& [name, kind] : kind_of)
-      if (const std::size_t g = group_of[*index.first(name)]; groups[g].kind != kind) wrong.insert(g);
+    for (std::size_t kind = 0; kind < names_of_kind.size(); ++kind)
+      for (const std::string& name : names_of_kind[kind])
+        if (const std::size_t g = group_of[*index.first(name)]; groups[g].kind != kind) wrong.insert(g);
     for (const std::size_t g : wrong) {
       write_out(groups[g]);
       is_parted = false;
@@ -199,16 +201,14 @@ Keys keys_elsewhere(const CutTensor& tensor, Uneven uneven) {
 std::vector<Rule> rules_of(const std::vector<NamedKeys>& names, const Mesh& mesh) {
   KeyKinds kinds(mesh);
   std::vector<std::vector<std::string>> names_of_kind;
-  std::unordered_map<std::string, std::size_t> kind_of;
   for (const NamedKeys& each : names) {
     const std::size_t kind = kinds.of(each.keys);
     names_of_kind.resize(kinds.keys().size());
     names_of_kind[kind].push_back(each.name);
-    kind_of.emplace(each.name, kind);
   }
   std::vector<Keys> keys = kinds.keys();
   std::vector<NameFamily> groups = groups_of(names_of_kind);
-  part(groups, kind_of);
+  part(groups, names_of_kind);
   std::vector<Rule> rules(keys.size());
   for (std::size_t kind = 0; kind < keys.size(); ++kind) rules[kind].keys = std::move(keys[kind]);
   for (NameFamily& group : groups)

@@ -25,10 +25,13 @@ constexpr std::array known_types{
     Known{"c64", ElementKind::complex, 8},          Known{"c128", ElementKind::complex, 16},
 };
 
+constexpr std::string_view big_ending = "be";
+
 DType made(const Known& known, ByteOrder order) {
   const bool is_big = order == ByteOrder::big && known.size > 1;
-  return {known.kind, is_big ? order : ByteOrder::little, known.size, std::string(known.name) + (is_big ? "be" : ""),
-          ""};
+  std::string name(known.name);
+  if (is_big) name += big_ending;
+  return {known.kind, is_big ? order : ByteOrder::little, known.size, name, ""};
 }
 
 }  // namespace
@@ -46,10 +49,11 @@ std::optional<DType> number_type(ElementKind kind, std::uint64_t size, ByteOrder
 }
 
 std::optional<DType> number_type(std::string_view name) {
-  for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
-    for (const Known& known : known_types)
-      if (DType type = made(known, order); type.name == name) return type;
-  return std::nullopt;
+  const bool is_big = name.ends_with(big_ending);
+  if (is_big) name.remove_suffix(big_ending.size());
+  const auto* const found = std::ranges::find(known_types, name, &Known::name);
+  if (found == known_types.end() || (is_big && found->size == 1)) return std::nullopt;
+  return made(*found, is_big ? ByteOrder::big : ByteOrder::little);
 }
 
 DType text_type() {

@@ -58,6 +58,8 @@ std::uint64_t IndexCensus::ways(std::size_t entry) const {
 }
 
 const std::vector<IndexCensus::IndexMatch>& IndexCensus::matched(const std::string& name) {
+  static const std::vector<IndexMatch> none;
+  if (seen_.empty()) return none;
   const auto [known, is_new] = known_.try_emplace(name);
   if (!is_new) return known->second;
   for (auto at = patterns_.first(name); at; at = patterns_.first(name, *at + 1)) {

@@ -1,43 +1,60 @@
 #include "layout/names/name_groups.hpp"
 
-#include <map>
+#include <unordered_map>
 
 #include "layout/names/characters.hpp"
 
 namespace ckpt {
 
-std::vector<std::string> text_and_numbers(std::string_view name) {
-  std::vector<std::string> pieces{""};
-  for (const char c : name) {
-    const bool in_number = pieces.size() % 2 == 0;
-    if (is_digit(c) != in_number) pieces.emplace_back();
-    pieces.back() += c;
+namespace {
+
+/// Sets `pieces` to the texts and the numbers of a name in turn, a text first.
+void cut_at_numbers(std::string_view name, std::vector<std::string_view>& pieces) {
+  pieces.clear();
+  std::size_t from = 0;
+  for (std::size_t i = 0; i <= name.size(); ++i) {
+    const bool in_number = pieces.size() % 2 == 1;
+    if (i < name.size() && is_digit(name[i]) == in_number) continue;
+    pieces.push_back(name.substr(from, i - from));
+    from = i;
   }
-  return pieces;
+}
+
+/// Returns the name with each number written as 0, which no text has.
+std::string without_numbers(std::string_view name) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i)
+    if (!is_digit(name[i]))
+      text += name[i];
+    else if (i == 0 || !is_digit(name[i - 1]))
+      text += '0';
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> text_and_numbers(std::string_view name) {
+  std::vector<std::string_view> pieces;
+  cut_at_numbers(name, pieces);
+  return {pieces.begin(), pieces.end()};
 }
 
 bool differ_in_numbers(std::string_view a, std::string_view b) {
-  const std::vector<std::string> ours = text_and_numbers(a);
-  const std::vector<std::string> theirs = text_and_numbers(b);
-  if (ours.size() != theirs.size()) return false;
-  for (std::size_t i = 0; i < ours.size(); i += 2)
-    if (ours[i] != theirs[i]) return false;
-  return true;
+  return without_numbers(a) == without_numbers(b);
 }
 
 std::vector<NameGroup> group_names(const std::vector<std::string>& names) {
   struct Group {
-    std::vector<std::string> pieces;
+    std::vector<std::string_view> pieces;
     std::vector<bool> differs;
   };
-  std::map<std::vector<std::string>, std::size_t> number_of;  // by the texts between numbers
+  std::unordered_map<std::string, std::size_t> number_of;  // by the texts between numbers
   std::vector<Group> groups;
   std::vector<NameGroup> result;
+  std::vector<std::string_view> pieces;
   for (const std::string& name : names) {
-    auto pieces = text_and_numbers(name);
-    auto key = pieces;
-    for (std::size_t i = 1; i < key.size(); i += 2) key[i].clear();
-    const auto [known, is_new] = number_of.try_emplace(std::move(key), groups.size());
+    cut_at_numbers(name, pieces);
+    const auto [known, is_new] = number_of.try_emplace(without_numbers(name), groups.size());
     if (is_new) {
       result.emplace_back();
       groups.push_back({pieces, std::vector<bool>(pieces.size(), false)});
