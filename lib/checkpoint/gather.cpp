@@ -15,6 +15,9 @@ constexpr std::uint64_t small_copy = 65536;
 /// Runs of at least this length get their own read calls even where they could be mapped.
 constexpr std::uint64_t long_run = 32768;
 
+/// Reading a run of decoded data takes as long as copying this many bytes.
+constexpr std::uint64_t decoded_read_cost = 1024;
+
 class Gatherer {
  public:
   Gatherer(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
@@ -33,7 +36,15 @@ class Gatherer {
     }
     const Region& region = as_stored ? *as_stored : transfer_.source;
     if (is_as_stored_) located_ = file_.located(dataset_, region.offset * transfer_.element);
-    take(region, target);
+    if (context_.grid && copy_of(region).depth > 0)
+      for_each_chunk_part(region, context_.grid->first, context_.grid->second, [&](const Region& part) {
+        std::uint64_t offset = 0;
+        for (std::size_t d = 0; d < part.box.rank(); ++d)
+          offset += (part.box.lo[d] - region.box.lo[d]) * transfer_.target_strides[d];
+        take(part, target + offset * transfer_.element);
+      });
+    else
+      take(region, target);
     return gathered_;
   }
 
@@ -124,7 +135,8 @@ class Gatherer {
 
   /// Judges by the file's runs; the target may have another order.
   bool is_sparse(const Region& region) const {
-    return ckpt::is_sparse(region.box.shape(), region.strides, transfer_.element);
+    return ckpt::is_sparse(region.box.shape(), region.strides, transfer_.element,
+                           context_.grid ? decoded_read_cost : read_cost_bytes);
   }
 
   /// Whether nearly all bytes between the first and the last are wanted: then a read into the cache is cheaper than

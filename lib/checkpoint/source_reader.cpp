@@ -77,7 +77,10 @@ GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std
   if (const AveragedFiles* const averages = checkpoint_.averaged())
     if (const auto made = averages->read(number, *index, transfer, target, how)) return *made;
   const auto file = files_.get(number);
-  const GatherContext context{*windows_, {files_.blocks(), number}, stored};
+  GatherContext context{*windows_, {files_.blocks(), number}, stored};
+  const Schema& schema = *checkpoint_.file(number).schema;
+  if (const Dataset& decoded = schema.datasets[*index]; decoded.chunk_bytes > 0 && decoded.chunk)
+    context.grid.emplace(Shape((*schema.arrays)[*index].shape), *decoded.chunk);
   return gather(*file, *index, transfer, how, target, scratch, context);
 }
 

@@ -14,8 +14,6 @@ namespace {
 
 /// Limit on a single read.
 constexpr std::uint64_t stretch_bytes = 1U << 20;
-/// A read costs about as much as moving this many bytes (1 µs at 8 GB/s).
-constexpr std::uint64_t read_cost_bytes = 8192;
 
 class StridedReader {
  public:
@@ -64,12 +62,12 @@ class StridedReader {
 
 }  // namespace
 
-bool is_sparse(const Shape& shape, const Shape& strides, std::uint64_t element) {
+bool is_sparse(const Shape& shape, const Shape& strides, std::uint64_t element, std::uint64_t read_cost) {
   Shape once = shape;  // repeated elements are read once
   for (std::size_t d = 0; d < once.size(); ++d)
     if (strides[d] == 0) once[d] = std::min<std::uint64_t>(once[d], 1);
   const StridedCopy in_file = strided_copy(once, strides, strides, element);
-  return in_file.run != 0 && in_file.source_span() >= in_file.bytes() + in_file.bytes() / in_file.run * read_cost_bytes;
+  return in_file.run != 0 && in_file.source_span() >= in_file.bytes() + in_file.bytes() / in_file.run * read_cost;
 }
 
 std::size_t furthest_dimension(const Shape& shape, const Shape& strides) {

@@ -18,9 +18,13 @@ struct StridedData {
   Shape strides;  ///< elements from one index of each dimension to the next; may be 0
 };
 
+/// A read of a file costs about as much as moving this many bytes (1 µs at 8 GB/s).
+inline constexpr std::uint64_t read_cost_bytes = 8192;
+
 /// Returns whether one read for each run of a box's elements costs less than a single read from the first element to
-/// the last. Strides are in elements of `element` bytes.
-bool is_sparse(const Shape& shape, const Shape& strides, std::uint64_t element);
+/// the last. Strides are in elements of `element` bytes; a read costs as much as moving `read_cost` bytes.
+bool is_sparse(const Shape& shape, const Shape& strides, std::uint64_t element,
+               std::uint64_t read_cost = read_cost_bytes);
 
 /// Returns the dimension along which to divide a box, so that adjacent elements stay together: the one with the longest
 /// stride among those of more than one index.

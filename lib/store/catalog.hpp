@@ -65,7 +65,7 @@ struct Dataset {
   std::vector<View> views = {};       ///< for views; `file` is an index into Schema::viewed
   /// CRC-32C of its bytes, if the format has one elsewhere than in the file; SourceFile::check compares it.
   std::optional<std::uint32_t> crc32c = std::nullopt;
-  BoxedOptional<Shape> chunk = {};    ///< the shape of its chunks, if they show how its writers had cut it
+  BoxedOptional<Shape> chunk = {};    ///< the shape of its chunks, which may extend beyond its end
   std::uint64_t bytes_elsewhere = 0;  ///< what its elements take in files that this one stands for
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "tensor/box.hpp"
 
 namespace ckpt {
@@ -15,5 +17,11 @@ struct Region {
 
 /// Returns the part of `region` that lies in `box` (a box inside region.box).
 Region restricted(const Region& region, const Box& box);
+
+/// Calls visit(part) for the parts into which a grid of chunks divides a region of a row-major array of this shape: one
+/// chunk's part after another. A dimension of the grid stays undivided if no dimension of the box, or more than one,
+/// moves along it.
+void for_each_chunk_part(const Region& region, const Shape& shape, const Shape& chunk,
+                         const std::function<void(const Region& part)>& visit);
 
 }  // namespace ckpt

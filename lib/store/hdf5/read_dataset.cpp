@@ -84,6 +84,7 @@ void place_chunks(hid_t id, hid_t creation, std::uint64_t stored, std::uint64_t 
   check_expansion(form.bytes, stored);
   const std::uint64_t largest = check_chunks(id, form, entry.array.shape, file_bytes);
   if (form.is_in_place()) return;
+  entry.dataset.chunk = form.shape;
   entry.dataset.chunk_bytes = form.bytes;
   entry.dataset.decoding_bytes = form.decoding_bytes(largest);
 }

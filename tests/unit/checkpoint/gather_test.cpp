@@ -310,3 +310,53 @@ TEST_CASE("what cannot be mapped is read, to the same bytes and sums") {
   std::get<bool>(expected) = true;
   CHECK((gathered(refused) == expected));
 }
+
+namespace {
+
+/// A matrix in columns of chunks of which memory holds one: counts how often another one is decoded.
+class ColumnChunks final : public SourceFile {
+ public:
+  ColumnChunks(std::uint64_t row_bytes, std::uint64_t chunk_bytes) : row_bytes_(row_bytes), chunk_bytes_(chunk_bytes) {}
+  void read(std::size_t /*dataset*/, std::uint64_t offset, std::span<std::byte> out) override {
+    for (std::uint64_t i = 0; i < out.size(); ++i) {
+      const std::uint64_t chunk = (offset + i) % row_bytes_ / chunk_bytes_;
+      if (chunk != held_) ++decoded;
+      held_ = chunk;
+      out[i] = static_cast<std::byte>((offset + i) * 7 + (offset + i) / 256);
+    }
+  }
+  PartialSum sum_rest(const std::optional<FileSegment>& /*left_out*/) override { return {}; }
+
+  std::uint64_t decoded = 0;
+
+ private:
+  std::uint64_t row_bytes_;
+  std::uint64_t chunk_bytes_;
+  std::uint64_t held_ = ~std::uint64_t{0};
+};
+
+}  // namespace
+
+TEST_CASE("rows in columns of chunks are gathered one chunk after another") {
+  const std::uint64_t columns = 4096;
+  const std::uint64_t rows = 64;
+  ColumnChunks file(columns, 1024);
+  MappedWindows windows(1 << 20);
+  const Transfer wanted = transfer({rows, 2048}, {columns, 1}, {2048, 1}, 1, 2048);  // two of four columns of chunks
+  Bytes target(rows * 2048);
+  Bytes scratch(64 << 10);
+  GatherContext context{windows};
+  SECTION("with the grid") {
+    context.grid.emplace(Shape{rows, columns}, Shape{rows, 1024});
+    gather(file, 0, wanted, nullptr, target.data(), scratch, context);
+    CHECK(file.decoded == 2);
+  }
+  SECTION("without it, the same bytes come") {
+    gather(file, 0, wanted, nullptr, target.data(), scratch, context);
+    CHECK(file.decoded > rows);
+  }
+  for (std::uint64_t i = 0; i < target.size(); ++i) {
+    const std::uint64_t at = i / 2048 * columns + 2048 + i % 2048;
+    REQUIRE(target[i] == static_cast<std::byte>(at * 7 + at / 256));
+  }
+}
