@@ -270,6 +270,8 @@ class TreeFormat {
   /// Turns a tree that a file of another format has kept into the form in which SourceStore::tree returns one. The
   /// bytes may be anything: throws input if they are not a tree.
   virtual std::string admitted(const std::string& tree) const = 0;
+  /// Whether a tree has the attributes of arrays, too, that files of its own format have.
+  virtual bool holds_array_attributes() const noexcept { return true; }
 };
 
 /// The file that describes all others of a directory together, and is written last. In a format that has one, each
