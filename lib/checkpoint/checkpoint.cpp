@@ -316,7 +316,7 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   if (table_.count() != 0 && stands_for_directory(file_path(0).filename().string())) return;
   std::set<std::string> named;
   for (const auto& [name, file] : known)
-    if (!file.catalog) named.insert(file.path);  // lost, which its index says
+    if (!file.catalog) named.insert(file.path);  // lost, which its index says, or another's
   std::set<std::string> endings;                 // beyond the known formats'
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);

@@ -31,10 +31,11 @@ struct DescriptionMessage {
   std::vector<Sidecar> sidecars;
   std::map<std::string, std::string> masters;
   bool completes_given = false;
+  std::vector<std::string> others;
 };
 
 std::string message_of(const DirectoryDescription& described) {
-  const auto& [layout, elsewhere, files, left_out, sidecars, masters, completes_given] = described;
+  const auto& [layout, elsewhere, files, left_out, sidecars, masters, completes_given, others] = described;
   std::vector<std::pair<std::string, std::string>> names;
   std::vector<FileCatalog> catalogs;
   for (const DescribedFile& file : files) {
@@ -42,7 +43,7 @@ std::string message_of(const DirectoryDescription& described) {
     catalogs.push_back(file.catalog);
   }
   return wire::packed(to_json(layout), to_json(elsewhere), layout.origin, names, encode(catalogs), left_out, sidecars,
-                      masters, completes_given);
+                      masters, completes_given, others);
 }
 
 DirectoryDescription described_in(const std::string& bytes) {
@@ -53,7 +54,8 @@ DirectoryDescription described_in(const std::string& bytes) {
                                  std::move(message.left_out),
                                  std::move(message.sidecars),
                                  std::move(message.masters),
-                                 message.completes_given};
+                                 message.completes_given,
+                                 std::move(message.others)};
   std::vector<FileCatalog> catalogs = decode_catalogs({message.catalogs});
   for (std::size_t i = 0; i < catalogs.size(); ++i)
     described.files.push_back({message.files.at(i).first, message.files.at(i).second, std::move(catalogs[i])});
@@ -189,12 +191,14 @@ CheckpointProbe probe(const CheckpointPlace& place, SourceStore& store, Communic
     if (described) {
       for (DescribedFile& file : described->files)
         seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
+      for (std::string& other : described->others) seen.known.try_emplace(other, KnownFile{other, std::nullopt});
       seen.is_completed = described->completes_given;
       if (!seen.layout || seen.is_completed) seen.layout = std::move(described->layout);
       seen.sidecars = std::move(described->sidecars);
       seen.masters = std::move(described->masters);
       if (given == nullptr)
-        for (auto& [name, file] : seen.known) refuse_flat_parameters(*file.catalog, &*seen.layout);
+        for (auto& [name, file] : seen.known)
+          if (file.catalog) refuse_flat_parameters(*file.catalog, &*seen.layout);
       if (!place.layout || seen.is_completed) seen.elsewhere = std::move(described->elsewhere);
     }
   }

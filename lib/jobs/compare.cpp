@@ -15,6 +15,7 @@
 #include "jobs/average.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/dequantise.hpp"
+#include "jobs/indexed_store.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/pairing.hpp"
 #include "jobs/types/memory_shares.hpp"
@@ -328,25 +329,6 @@ void average_a(const CompareJob& job, ComparedSide& a, const Placement& b, Selec
   });
 }
 
-/// Whether a format's index is in a checkpoint's directory.
-bool has_index(const Checkpoint& checkpoint, const DirectoryIndex* index) {
-  std::error_code none;
-  return index != nullptr && std::filesystem::is_regular_file(checkpoint.path() / index->name(), none) &&
-         index->recognises(checkpoint.path() / index->name());
-}
-
-/// The index of a checkpoint's directory, or null. Process 0 looks: others may see files of their own hosts alone.
-const DirectoryIndex* index_of(const Checkpoint& checkpoint, Stores& stores, Communicator& processes) {
-  std::string name;
-  agree(processes, [&] {
-    if (processes.rank() != 0) return;
-    for (const Format& format : stores.formats())
-      if (has_index(checkpoint, stores.named(format.name).index())) name = format.name;
-  });
-  name = processes.broadcast(name, 0);
-  return name.empty() ? nullptr : stores.named(name).index();
-}
-
 /// Names of B count if A's do that are spelled otherwise: in the tree of one of them, or by the index of its format.
 void add_other_spellings(const CompareJob& job, const ComparedSide& a, const ComparedSide& b, CountedNames& names) {
   for (const auto& [name, in_tree] : a.files.tree_names()) names.add_alias(name, in_tree);
@@ -372,7 +354,8 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   agree(processes, [&] {
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
-  for (ComparedSide* side : {&a, &b}) side->index = index_of(side->files, stores, processes);
+  for (ComparedSide* side : {&a, &b})
+    if (const Store* const of_side = indexed_store(side->files, stores, processes)) side->index = of_side->index();
   if (!job.names.mapping) job.names.take_mapping(mapping_between(job, a.files, b.files, processes));
   if (!job.average.empty()) leave_out_states(a.files, job.names, job.is_explained, processes);
   if (job.dequantised)

@@ -18,6 +18,7 @@
 #include "jobs/average.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/dequantise.hpp"
+#include "jobs/indexed_store.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/tree_names.hpp"
 #include "jobs/types/selection.hpp"
@@ -129,6 +130,7 @@ std::vector<std::string> names_in_index(const ReshardSides& sides) {
   const std::vector<Tensor>& tensors = sides.selection.tensors;
   const auto& files = sides.checkpoint.files();
   const bool keeps_names =
+      sides.indexed_by == &store ||
       std::all_of(files.begin(), files.end(), [&](const FileCatalog& file) { return has_form_of(file, store); });
   if (is_torch_dist(store)) {
     if (!keeps_names) return torch_dist_names(tensors);
@@ -589,6 +591,7 @@ const Format& choose_format(const ReshardJob& job, const Layout& layout, Stores&
     file_name = job.target.names_files || !layout.files.is_default() ? layout.files.entries().front().path.text()
                                                                      : std::string();
   std::set<std::string> sources = source_formats(sides.checkpoint);
+  if (!job.output.is_single_file && sides.indexed_by != nullptr) sources = {std::string(sides.indexed_by->name())};
   if (job.output.is_pipe)
     std::erase_if(sources, [&](const std::string& name) { return stores.named(name).trees() != nullptr; });
   const Format& format = output_format(stores.formats(), job.format, file_name, sources);
@@ -619,6 +622,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
                                                           stores.reading(), processes)};
   agree(processes, [&] { sides.checkpoint.take_first_copies(job.first_copies); });
   open_deltas(job, stores.reading(), processes, sides);
+  sides.indexed_by = indexed_store(sides.checkpoint, stores, processes);
   if (job.target.is_like_expected) {
     agree(processes, [&] {
       if (processes.rank() == 0) sides.model = ModelDirectory::at(job.expectation->reference);
