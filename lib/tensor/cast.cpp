@@ -73,17 +73,7 @@ struct F32To {
 struct F16ToF32 {
   using From = std::uint16_t;
   using To = std::uint32_t;
-  static To of(From bits, std::uint32_t& /*overflows*/) {
-    constexpr std::uint32_t exponents = 0x7c00U << 13;
-    constexpr std::uint32_t rebias = 112U << 23;
-    constexpr std::uint32_t least_normal = 113U << 23;
-    const std::uint32_t shifted = (bits & 0x7fffU) << 13;
-    const std::uint32_t exponent = shifted & exponents;
-    const float subnormal = std::bit_cast<float>(shifted + least_normal) - std::bit_cast<float>(least_normal);
-    const std::uint32_t normal = shifted + rebias;
-    const std::uint32_t finite = select(below(0, exponent), normal, std::bit_cast<std::uint32_t>(subnormal));
-    return select(below(exponent, exponents), finite, normal + rebias) | (bits & 0x8000U) << 16;
-  }
+  static To of(From bits, std::uint32_t& /*overflows*/) { return rounding::of_f16(bits); }
 };
 
 struct BF16ToF32 {

@@ -20,6 +20,19 @@ constexpr std::uint32_t select(std::uint32_t mask, std::uint32_t if_ones, std::u
   return (if_ones & mask) | (if_zero & ~mask);
 }
 
+/// The bits in f32 of a number of f16.
+inline std::uint32_t of_f16(std::uint16_t bits) noexcept {
+  constexpr std::uint32_t exponents = 0x7c00U << 13;
+  constexpr std::uint32_t rebias = 112U << 23;
+  constexpr std::uint32_t least_normal = 113U << 23;
+  const std::uint32_t shifted = (bits & 0x7fffU) << 13;
+  const std::uint32_t exponent = shifted & exponents;
+  const float subnormal = std::bit_cast<float>(shifted + least_normal) - std::bit_cast<float>(least_normal);
+  const std::uint32_t normal = shifted + rebias;
+  const std::uint32_t finite = select(below(0, exponent), normal, std::bit_cast<std::uint32_t>(subnormal));
+  return select(below(exponent, exponents), finite, normal + rebias) | (bits & 0x8000U) << 16;
+}
+
 /// f32 as it is.
 struct ToF32 {
   using To = std::uint32_t;
