@@ -1,45 +1,8 @@
 #!/usr/bin/env bash
 # hosts_test.sh BIN: the programs in BIN on three hosts, which are namespaces of this machine: what they write, and what they say when
 # a host is lost. Exit status: 0 all as expected, 77 skipped (no namespaces here), 1 otherwise.
-set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-sample=$(cd "$here/../../scripts" && pwd)/make_sample
-# shellcheck source=tests/hosts/network.sh
-source "$here/network.sh"
-
-[[ $# == 1 && -x $1/ckpt-reshard ]] || { echo "usage: hosts_test.sh BIN, where BIN/ckpt-reshard is" >&2; exit 2; }
-bin=$(cd "$1" && pwd)
-missing=$(hosts_missing)
-if [[ -n $missing ]]; then
-  echo "skipped: $missing"
-  exit 77
-fi
-
-work=$(mktemp -d)
-trap 'hosts_stop; rm -rf "$work"' EXIT
-hosts_start "$work" h1 h2 h3
-export PATH=$bin:$PATH CKPT_MEMORY=64MiB CKPT_THREADS=1
-cd "$work"
-
-failures=0
-# expect NAME STATUS TEXT COMMAND...: COMMAND's status (any: not 0), and a text that it has to print.
-expect() {
-  local name=$1 wanted=$2 text=$3 status=0 begin=$SECONDS
-  shift 3
-  "$@" >said.log 2>&1 || status=$?
-  if [[ ($status == "$wanted" || ($wanted == any && $status != 0)) && $(cat said.log) == *"$text"* ]]; then
-    echo "ok: $name ($((SECONDS - begin)) s)"
-  else
-    echo "FAILED: $name: status $status, expected $wanted and the text '$text'; this was said:"
-    cat said.log
-    failures=$((failures + 1))
-  fi
-}
-on() {  # on HOSTS COMMAND...: as one job, a process on each host; login's own time limit is the last resort
-  local hosts=$1
-  shift
-  hosts_run login timeout --kill-after=1 40 mpirun -H "$hosts" "$@"
-}
+# shellcheck source=tests/hosts/cases.sh
+source "$(dirname "${BASH_SOURCE[0]}")/cases.sh"
 
 "$sample" -o job --mesh dp=2,tp=2 --bytes 24MB >sample.log
 "$sample" -o b6 --mesh dp=3,tp=2 --bytes 24MB --layout-only >>sample.log
