@@ -63,10 +63,11 @@ for host in h1 h2; do hosts_rate "$host" 10gbit; done
 
 # Faults come while the data is on its way through slow links.
 hosts_rate h2 4mbit
-fault() {  # fault OUTPUT COMMAND...: the COMMAND happens once the job writes OUTPUT
+job_on=h1:1,h2:1
+fault() {  # fault OUTPUT COMMAND...: the COMMAND happens once the job ($job_on) writes OUTPUT
   local output=$1 job status=0
   shift
-  on h1:1,h2:1 env CKPT_STALL_TIMEOUT=5s "${from_local[@]}" -o "$output" &
+  on "$job_on" env CKPT_STALL_TIMEOUT=5s "${from_local[@]}" -o "$output" &
   job=$!
   until_true test -e "$output.partial" && sleep 1.5 && "$@"
   wait "$job" || status=$?
@@ -78,6 +79,11 @@ expect "a process that is stopped" any "error: process 1 (h2): nothing has come 
 expect "a link that goes down" any "error: process 1 (h2): nothing has come from it for 5 s" fault unplugged hosts_link h2 down
 hosts_link h2 up
 expect "a link that is back in time" 0 "wrote blinked" fault blinked bash -c "$(declare -p host_pid); $(declare -f hosts_link); hosts_link h2 down; sleep 1; hosts_link h2 up"
+job_on=h3:1,h1:1,h2:1
+expect "a link between two hosts without process 0" any \
+  "error: process 2 (h2): nothing has come from it at process 1 (h1) for 5 s; is the network between the two down?" fault between hosts_apart h1 h2
+hosts_together h1 h2
+job_on=h1:1,h2:1
 expect "a process that is killed" any "" fault killed hosts_signal h2 KILL ckpt-reshard
 time_is_up() {  # as Slurm says it
   local signal host
@@ -86,7 +92,7 @@ time_is_up() {  # as Slurm says it
   done
 }
 expect "a job whose time is up" any "error: ended by SIGTERM" fault told time_is_up
-for output in stopped unplugged killed told; do
+for output in stopped unplugged between killed told; do
   expect "it goes on after this ($output)" 0 "wrote $output" on h1:1,h3:1,h2:1 ckpt-reshard --from job.json --to b6.json --resume job -o "$output"
   expect "to the same end" 0 "" diff -r b6 "$output"
 done

@@ -162,8 +162,8 @@ MpiCommunicator<Abi>::MpiCommunicator(std::uint64_t largest_message)
       exceptions_at_start_(std::uncaught_exceptions()) {
   try {
     connect();
-    heartbeat_.emplace(*this, handle());
     introduce();
+    heartbeat_.emplace(*this, handle());
   } catch (...) {
     if (heartbeat_) heartbeat_->stop();
     if (started_mpi_) mpi_.abort(mpi_.world, 1);  // no destructor will run, and the others may have connected
@@ -194,9 +194,7 @@ template <class Abi>
 void MpiCommunicator<Abi>::introduce() {
   std::array<char, 256> host{};
   static_cast<void>(::gethostname(host.data(), host.size() - 1));
-  std::vector<std::string> hosts = all_gather(host.data());
-  const std::lock_guard turn(turn_at_mpi());  // the heartbeat may ask for names
-  hosts_ = std::move(hosts);
+  hosts_ = all_gather(host.data());
   if (std::ranges::count(hosts_, hosts_.front()) == size_) hosts_.clear();
 }
 
@@ -256,7 +254,7 @@ void MpiCommunicator<Abi>::broadcast_into(std::string& bytes, int root) {
     collectively("MPI_Ibcast", [&](typename Mpi::Request* request) {
       return mpi_.ibcast(at, count, mpi_.byte, root, handle(), request);
     });
-    heartbeat_->hear(root);
+    if (heartbeat_) heartbeat_->hear(root);
   });
 }
 
