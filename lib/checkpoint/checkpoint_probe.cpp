@@ -10,6 +10,7 @@
 #include "base/wire.hpp"
 #include "checkpoint/directory_hints.hpp"
 #include "checkpoint/file_views.hpp"
+#include "checkpoint/files_on_hosts.hpp"
 #include "checkpoint/indexed_files.hpp"
 #include "checkpoint/read_manifest.hpp"
 #include "frameworks/describe.hpp"
@@ -62,8 +63,8 @@ DirectoryDescription described_in(const std::string& bytes) {
   return described;
 }
 
-/// The directory's own metadata, read by the first process that sees it. If a layout is known, takes only the parts
-/// that reading the files requires, and those that complete the given layout.
+/// The directory's own metadata, read by the process that sees most of its files. If a layout is known, takes only the
+/// parts that reading the files requires, and those that complete the given layout.
 std::optional<DirectoryDescription> describe_together(const std::filesystem::path& directory, const Layout* given,
                                                       bool has_layout, SourceStore& store, Communicator& processes) {
   std::optional<SelfDescribed> found;
@@ -74,20 +75,19 @@ std::optional<DirectoryDescription> describe_together(const std::filesystem::pat
   });
   const bool is_seen = found && (!has_layout || is_for_given || !found->has_plain_files());
   const auto size = static_cast<std::uint64_t>(processes.size());
-  const auto rank = static_cast<std::uint64_t>(processes.rank());
-  const std::uint64_t before_end = processes.maximum(is_seen ? size - rank : 0);
-  if (before_end == 0) return std::nullopt;
-  const std::uint64_t reader = size - before_end;
+  const std::uint64_t reader = reader_of_directory(directory, is_seen, processes);
+  if (reader == size) return std::nullopt;
   std::optional<DirectoryDescription> described;
   std::string message;
-  agree(processes, [&] {
-    if (rank != reader) return;
+  const auto read = [&] {
+    if (reader != static_cast<std::uint64_t>(processes.rank())) return;
     described = is_for_given ? found->complete(*given, store) : found->describe(store);
     if (size > 1) message = message_of(*described);
-  });
+  };
+  with_hosts_of_files(directory, NeededOn::one_host, processes, [&] { agree(processes, read); });
   if (size > 1) message = processes.broadcast(message, static_cast<int>(reader));
   agree(processes, [&] {
-    if (rank != reader) described = described_in(message);
+    if (!described) described = described_in(message);
   });
   if (!described->left_out.empty())
     log::warn("{}: left out, as they are neither tensors nor numbers nor texts: {}", directory.string(),
@@ -135,12 +135,16 @@ bool is_part_anywhere(const std::filesystem::path& path, Communicator& processes
   return processes.maximum(is_part ? 1 : 0) != 0;
 }
 
-/// The step that `latest` means on this process's host: a link's target, or what a file in the directory says. Empty if
-/// there is neither.
+/// The step that a path means on this process's host: where its links, or one named `latest` in it, lead, or what a
+/// file in the directory says. Empty if there is none.
 std::string step_meant_by(const std::filesystem::path& path) {
   std::error_code none;
-  const std::string target = std::filesystem::read_symlink(path, none).filename().string();
-  if (is_of_step(target)) return target;
+  std::vector<std::string> steps;
+  for (const auto& folder : std::filesystem::canonical(path, none))
+    if (is_of_step(folder.string())) steps.push_back(folder.string());
+  if (!steps.empty()) return join(steps);
+  const std::filesystem::path latest = path / "latest";
+  if (std::filesystem::is_symlink(latest, none)) return std::filesystem::read_symlink(latest, none).filename().string();
   for (const char* const name : {"latest", "latest_checkpointed_iteration.txt"})
     if (std::filesystem::is_regular_file(path / name, none)) return only_word(path / name);
   return "";
