@@ -151,10 +151,20 @@ void warn_of_nameless(const std::vector<std::string>& names, ReshardSides& sides
                                     "; as values, the first card's are kept, and each rank's states of generators");
 }
 
+void leave_out_empty(std::vector<std::string>& names, ReshardSides& sides) {
+  std::vector<std::string> empty;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (numel(sides.selection.tensors[i].shape) == 0) empty.push_back(std::exchange(names[i], ""));
+  if (!empty.empty())
+    sides.source.warnings.push_back("the output's format cannot hold tensors without elements: " + join(empty) +
+                                    ": left out");
+}
+
 /// Plans for a format with an index, which has each piece of a tensor once, as a separate array, and no groups.
 void resolve_pieces(ReshardSides& sides) {
-  const std::vector<std::string> names = names_in_index(sides);
+  std::vector<std::string> names = names_in_index(sides);
   warn_of_nameless(names, sides);
+  if (sides.store->traits().lacks_empty) leave_out_empty(names, sides);
   if (auto warning = is_torch_dist(*sides.store) ? unread_states(names) : ""; !warning.empty())
     sides.source.warnings.push_back(std::move(warning));
   const Layout layout = indexed_layout(sides.target.placement, names, *sides.store->index());

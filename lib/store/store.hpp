@@ -255,6 +255,7 @@ struct FormatTraits {
                                     ///< the data has been written
   bool lacks_small_floats = false;  ///< types of one or two bytes that attributes make floats
   bool is_read_by_ranks = false;    ///< frameworks' ranks load such files, and expect their own names for them
+  bool lacks_empty = false;         ///< tensors without elements have no place
   /// An attribute of the root that readers of a model in several files require.
   std::optional<Attribute> model_attribute = {};
 };

@@ -182,6 +182,7 @@ class OrbaxStore final : public Store {
  public:
   std::string_view name() const noexcept override { return orbax::format_name; }
 
+  FormatTraits traits() const override { return {.lacks_empty = true}; }
   const TreeFormat* trees() const noexcept override { return &trees_; }
   const DirectoryIndex* index() const noexcept override { return &index_; }
 

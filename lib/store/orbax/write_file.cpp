@@ -270,18 +270,14 @@ std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> lost;
   for (const Attribute& attribute : spec.attributes) lost.push_back("attribute " + attribute.name);
   for (const Group& group : spec.groups)
-    for (const Attribute& attribute : group.attributes)
-      lost.push_back("attribute " + group.path + "/" + attribute.name);
+    if (!group.attributes.empty()) lost.push_back("attributes of " + group.path);
   FileSpec unmarked = spec;
-  std::vector<std::string> empty;
   for (FileSpec::Array& array : unmarked.arrays) {
     const std::string mark = mark_of(array);
     if (checked_type(array) == mark && !mark.empty())
       std::erase_if(array.attributes, [](const Attribute& each) { return each.name == dtype_attribute; });
-    if (numel(Shape(array.global_shape.value_or(array.shape))) == 0) empty.push_back(array.name.str());
   }
   if (auto attributes = lost_attributes_of_arrays(unmarked); !attributes.empty()) lost.push_back(std::move(attributes));
-  if (!empty.empty()) lost.push_back("tensors without elements: " + join(empty));
   return lost;
 }
 
