@@ -176,14 +176,36 @@ class Finder {
                             "convert " + other.name + " alone, and average the output"});
     }
     if (!missing.empty()) refuse_names(other.name, first_.path().string(), missing);
-    std::vector<std::string> more;
+    MapSource more{{}, false};
     const auto patterns = patterns_of_states(other.checkpoint, other.placement);
     const auto states = PatternIndex::of(patterns);
-    for (const Tensor& tensor : selection.tensors)
-      if (!of_first_.find(tensor.name) && names_.is_kept(tensor.name) &&
-          !(!choice_.names.has_only() && states.first(tensor.name)))
-        more.push_back(tensor.name);
-    if (!more.empty()) refuse_names(first_.path().string(), other.name, more);
+    for (ParameterId i = 0; i < selection.tensors.size(); ++i)
+      if (const Tensor& tensor = selection.tensors[i]; !of_first_.find(tensor.name) && names_.is_kept(tensor.name) &&
+                                                       !(!choice_.names.has_only() && states.first(tensor.name)))
+        more.tensors.emplace_back(tensor, i);
+    std::vector<std::string> refused;
+    for (const auto& tensor : more.tensors)
+      if (!choice_.names.names_sides() || is_of_taken_side(tensor, more)) refused.push_back(tensor.first.name);
+    if (!refused.empty()) refuse_names(first_.path().string(), other.name, refused);
+  }
+
+  /// Whether patterns for a side of the map take a tensor of `all`, which have the first one's names, or something that
+  /// is made of it.
+  bool is_of_taken_side(const std::pair<Tensor, ParameterId>& tensor, const MapSource& all) const {
+    const NameChoice& names = choice_.names;
+    const std::array<std::string, 2> sides = names.mapping->sides_of(all);
+    if (!names.is_kept(sides[0], tensor.first.name, true)) return false;
+    if (sides[0] == sides[1]) return true;
+    bool is_any = false;
+    try {
+      static_cast<void>(names.mapping->convert({{tensor}, false}, [&](const std::string& name) {
+        is_any = is_any || names.is_kept(sides[1], name, false);
+        return false;
+      }));
+    } catch (const Error&) {
+      return true;  // no rule takes it alone
+    }
+    return is_any;
   }
 
   [[noreturn]] static void refuse_names(const std::string& lacking, const std::string& having,
