@@ -282,6 +282,13 @@ std::optional<Changes> changes_of(const std::filesystem::path& path, const Resou
   return changed;
 }
 
+/// The fingerprints in the manifest of a source (the first one is number 0).
+std::map<std::string, std::string> manifest_of(const AveragedFiles& files, std::size_t source) {
+  const Checkpoint& checkpoint = *files.sources()[source];
+  if (checkpoint.dequantised() != nullptr) return manifest_fingerprints(checkpoint);
+  return source == 0 ? files.how().told : files.how().others[source - 1].told;
+}
+
 /// Returns whether this job has read all that it takes of a source, and it is what the source's manifest says.
 bool is_as_told(const AveragedFiles& files, std::size_t source, const std::vector<PartialSum>& sums) {
   const Averaging& how = files.how();
@@ -360,8 +367,7 @@ void warn_of_changed_sources(const AveragedFiles& files, const Resources& resour
     const Checkpoint* const source = sources[i];
     const auto found = find_manifest(source->path(), source->is_single_file(), stores.reading(), processes);
     bool says_something = false;
-    agree(processes,
-          [&] { says_something = found && (!is_sealed(found->text) || !manifest_fingerprints(*source).empty()); });
+    agree(processes, [&] { says_something = found && (!is_sealed(found->text) || !manifest_of(files, i).empty()); });
     if (processes.maximum(says_something ? 1 : 0) == 0) continue;
     const std::vector<PartialSum> sums = added_up(files.sums(i), processes);
     bool is_same = false;
@@ -392,10 +398,9 @@ std::string averaged_json(const Checkpoint& averaged, const std::vector<Weighted
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    const std::vector<const Checkpoint*> sources = averaged.averaged()->sources();
-    for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
       std::string list;
-      for (const auto& [name, fingerprint] : manifest_fingerprints(*sources[i]))
+      for (const auto& [name, fingerprint] : manifest_of(*averaged.averaged(), i))
         list += name + " " + fingerprint + "\n";
       auto& source = all.emplace_back();
       source["path"] = printable(places[i].place.path.string());
