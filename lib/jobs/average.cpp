@@ -176,14 +176,36 @@ class Finder {
                             "convert " + other.name + " alone, and average the output"});
     }
     if (!missing.empty()) refuse_names(other.name, first_.path().string(), missing);
-    std::vector<std::string> more;
+    MapSource more{{}, false};
     const auto patterns = patterns_of_states(other.checkpoint, other.placement);
     const auto states = PatternIndex::of(patterns);
-    for (const Tensor& tensor : selection.tensors)
-      if (!of_first_.find(tensor.name) && names_.is_kept(tensor.name) &&
-          !(!choice_.names.has_only() && states.first(tensor.name)))
-        more.push_back(tensor.name);
-    if (!more.empty()) refuse_names(first_.path().string(), other.name, more);
+    for (ParameterId i = 0; i < selection.tensors.size(); ++i)
+      if (const Tensor& tensor = selection.tensors[i]; !of_first_.find(tensor.name) && names_.is_kept(tensor.name) &&
+                                                       !(!choice_.names.has_only() && states.first(tensor.name)))
+        more.tensors.emplace_back(tensor, i);
+    std::vector<std::string> refused;
+    for (const auto& tensor : more.tensors)
+      if (!choice_.names.names_sides() || is_of_taken_side(tensor, more)) refused.push_back(tensor.first.name);
+    if (!refused.empty()) refuse_names(first_.path().string(), other.name, refused);
+  }
+
+  /// Whether patterns for a side of the map take a tensor of `all`, which have the first one's names, or something that
+  /// is made of it.
+  bool is_of_taken_side(const std::pair<Tensor, ParameterId>& tensor, const MapSource& all) const {
+    const NameChoice& names = choice_.names;
+    const std::array<std::string, 2> sides = names.mapping->sides_of(all);
+    if (!names.is_kept(sides[0], tensor.first.name, true)) return false;
+    if (sides[0] == sides[1]) return true;
+    bool is_any = false;
+    try {
+      static_cast<void>(names.mapping->convert({{tensor}, false}, [&](const std::string& name) {
+        is_any = is_any || names.is_kept(sides[1], name, false);
+        return false;
+      }));
+    } catch (const Error&) {
+      return true;  // no rule takes it alone
+    }
+    return is_any;
   }
 
   [[noreturn]] static void refuse_names(const std::string& lacking, const std::string& having,
@@ -258,6 +280,13 @@ std::optional<Changes> changes_of(const std::filesystem::path& path, const Resou
   }
   if (changed.empty() && (!are_files || found.damages.empty())) return std::nullopt;
   return changed;
+}
+
+/// The fingerprints in the manifest of a source (the first one is number 0).
+std::map<std::string, std::string> manifest_of(const AveragedFiles& files, std::size_t source) {
+  const Checkpoint& checkpoint = *files.sources()[source];
+  if (checkpoint.dequantised() != nullptr) return manifest_fingerprints(checkpoint);
+  return source == 0 ? files.how().told : files.how().others[source - 1].told;
 }
 
 /// Returns whether this job has read all that it takes of a source, and it is what the source's manifest says.
@@ -338,8 +367,7 @@ void warn_of_changed_sources(const AveragedFiles& files, const Resources& resour
     const Checkpoint* const source = sources[i];
     const auto found = find_manifest(source->path(), source->is_single_file(), stores.reading(), processes);
     bool says_something = false;
-    agree(processes,
-          [&] { says_something = found && (!is_sealed(found->text) || !manifest_fingerprints(*source).empty()); });
+    agree(processes, [&] { says_something = found && (!is_sealed(found->text) || !manifest_of(files, i).empty()); });
     if (processes.maximum(says_something ? 1 : 0) == 0) continue;
     const std::vector<PartialSum> sums = added_up(files.sums(i), processes);
     bool is_same = false;
@@ -370,10 +398,9 @@ std::string averaged_json(const Checkpoint& averaged, const std::vector<Weighted
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   agree(processes, [&] {
     if (processes.rank() != 0) return;
-    const std::vector<const Checkpoint*> sources = averaged.averaged()->sources();
-    for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
       std::string list;
-      for (const auto& [name, fingerprint] : manifest_fingerprints(*sources[i]))
+      for (const auto& [name, fingerprint] : manifest_of(*averaged.averaged(), i))
         list += name + " " + fingerprint + "\n";
       auto& source = all.emplace_back();
       source["path"] = printable(places[i].place.path.string());

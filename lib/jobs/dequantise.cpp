@@ -16,8 +16,7 @@ namespace {
 /// A quick look, which spares most jobs a thorough one.
 bool may_be_quantised(const Tensor& tensor) {
   constexpr std::array<std::string_view, 5> endings{"qweight", "_packed", "_blocks", ".absmax", ".SCB"};
-  return tensor.dtype.kind == ElementKind::f8_e4m3 || tensor.dtype.kind == ElementKind::f8_e5m2 ||
-         tensor.dtype.name == "f4_e2m1x2" ||
+  return is_fp8(tensor.dtype) || tensor.dtype.name == "f4_e2m1x2" ||
          std::any_of(endings.begin(), endings.end(), [&](std::string_view end) { return tensor.name.ends_with(end); });
 }
 

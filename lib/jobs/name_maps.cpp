@@ -158,11 +158,15 @@ std::optional<bool> speaks_stacked(const Layout& layout, const StackedNames& sta
   return is_stacked;
 }
 
-/// Whether the layout's rules or indices have this name in particular: patterns without a literal text have any.
+/// Whether the layout's rules or indices have this name in particular: patterns whose literal text is no longer than
+/// the name's last part ("*.weight") have those of any spelling.
 bool speaks_of(const Layout& layout, const std::string& name) {
+  const std::size_t last_part = name.size() - std::min(name.rfind('.'), name.size());
   const auto has = [&](const Pattern& pattern) {
     const auto [first, last, inner] = pattern.pieces();
-    return !(first.empty() && last.empty() && inner.empty()) && pattern.matches(name);
+    std::size_t literal = first.size() + last.size();
+    for (const std::string_view text : inner) literal += text.size();
+    return literal > last_part && pattern.matches(name);
   };
   return std::ranges::any_of(layout.parameters,
                              [&](const Rule& rule) { return std::ranges::any_of(rule.names, has); }) ||
@@ -215,6 +219,7 @@ std::shared_ptr<const NameMapping> mapping_of_two(NameMap first, NameMap second,
       other.from = same;
       other.to = other_side(*same);
     }
+  if (!choice.side.empty() && !other.map.side(choice.side)) one.from = named_side(one.map, choice.side, "--names");
   for (const std::string& side : sides)
     if (!one.from) one.from = one.map.side(side);
   if (!one.to || one.from == one.to)
@@ -290,8 +295,16 @@ std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const M
       wish.is_named = [layout](const std::string& name) { return speaks_of(*layout, name); };
     }
     if (!texts.then.empty()) {
-      mapping = mapping_of_two(parsed(texts.maps.front()), parsed(texts.then), texts.config, choice,
-                               {choice.side, of_source.side}, std::move(wish));
+      NameMap first = parsed(texts.maps.front());
+      NameMap second = parsed(texts.then);
+      const auto check_side = [&](const MapWord& word, const Layout* layout, const NameMap& of_word) {
+        if (!first.side(word.side) && !second.side(word.side))
+          static_cast<void>(named_side(of_word, word.side, layout == nullptr ? "" : layout->origin));
+      };
+      check_side(of_source, places.source, first);
+      check_side(of_target, places.target, second);
+      mapping = mapping_of_two(std::move(first), std::move(second), texts.config, choice, {choice.side, of_source.side},
+                               std::move(wish));
       return;
     }
     const ModelConfig config = model_config(texts.config);
@@ -307,7 +320,8 @@ std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const M
       if (!sized->from) sized->from = side_in(of_source, places.source);
       if (!sized->to && !wish.names.empty()) sized->to = side_of_names(sized->map, wish.names);
       if (!sized->to && sized->from) sized->to = other_side(*sized->from);
-      if (sized->from && sized->from == sized->to) return;  // both layouts say these names: nothing is to be converted
+      const bool is_same = sized->from && sized->from == sized->to;  // both layouts say these names
+      if (is_same && !places.are_sides_named) return;
       maps.push_back(std::move(sized));
     }
     const auto makes_wished = [](const auto& each) { return each->to.has_value(); };

@@ -34,6 +34,7 @@ struct MapPlaces {
   const Layout* target = nullptr;
   bool is_like_model = false;                 ///< where no map is said, config.json does
   std::vector<std::filesystem::path> models;  ///< directories that may have a config.json; the first that has counts
+  bool are_sides_named = false;  ///< patterns may be of a side: a map is returned, too, that has nothing to convert
 };
 
 /// Whether a layout of the source or of the output has "names", or a config.json lies beside a model: only then may

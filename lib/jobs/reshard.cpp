@@ -511,6 +511,7 @@ std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, std::option
   if (!source)
     source = Checkpoint::open(with_threads(job.source, job.resources, processes), stores.reading(), processes);
   places.source = &source->layout();
+  places.are_sides_named = job.names.may_name_sides();
   MapWish wish;
   wish.has_states = !is_like;
   if (job.expectation) {

@@ -24,6 +24,7 @@ const SizedMap* NameMapping::map_of(const std::vector<std::string>& names) const
   std::uint64_t most = 0;
   std::vector<std::string> equal;  // maps that take as many
   for (const auto& each : maps_) {
+    if (each->from && each->from == each->to) return nullptr;
     const std::array<std::uint64_t, 2> taken = names_taken(each->map, names);
     const MapSide side = each->from ? *each->from : each->to ? other_side(*each->to) : taken[1] > taken[0] ? 1 : 0;
     if (!each->from && each->to && taken[*each->to] > taken[side]) return nullptr;
@@ -102,7 +103,11 @@ MappedTensors together(const MappedTensors& middle, MappedTensors made) {
     const MappedTensors::Origin& before = middle.origins[origin.first];
     if (are_in(middle.recomputed, origin)) made.recomputed.push_back(made.tensors[i].name);
     if (are_in(middle.recut_states, origin)) made.recut_states.push_back(made.tensors[i].name);
-    origin.links = origin.links ? std::make_shared<const TensorLinks>(origin.links, stops) : before.links;
+    if (origin.links)
+      origin.links = with_context("'" + made.tensors[i].name.str() + "'",
+                                  [&] { return std::make_shared<const TensorLinks>(origin.links, stops); });
+    else
+      origin.links = before.links;
     origin.first = before.first;
     origin.first_name = before.first_name;
   }
@@ -131,10 +136,7 @@ MappedTensors together(const MappedTensors& middle, MappedTensors made) {
 /// The source, with the scales that follow their codes: those of 8-bit floats.
 MapSource NameMapping::with_scales(const MapSource& source) const {
   MapSource all = source;
-  const auto is_code = [](const auto& each) {
-    const ElementKind kind = each.first.dtype.kind;
-    return kind == ElementKind::f8_e4m3 || kind == ElementKind::f8_e5m2;
-  };
+  const auto is_code = [](const auto& each) { return is_fp8(each.first.dtype); };
   if (std::ranges::none_of(source.tensors, is_code)) return all;
   std::vector<Tensor> tensors;
   for (const auto& [tensor, number] : source.tensors) tensors.push_back(tensor);

@@ -50,6 +50,11 @@ void NameChoice::take_mapping(std::shared_ptr<const NameMapping> the_mapping) {
   take(drop, drop_of_side);
 }
 
+bool NameChoice::may_name_sides() const {
+  const auto has_colon = [](const Pattern& pattern) { return pattern.text().find(':') != std::string::npos; };
+  return std::ranges::any_of(only, has_colon) || std::ranges::any_of(drop, has_colon);
+}
+
 bool NameChoice::is_kept(const std::string& side, const std::string& name, bool is_source) const {
   const auto matches = [&](const SidePattern& each) { return each.side == side && each.names.matches(name); };
   const auto is_of_side = [&](const SidePattern& each) { return each.side == side; };

@@ -44,6 +44,8 @@ struct NameChoice {
   /// Sets the map. Patterns that begin with the name of a side of it become those of that side.
   void take_mapping(std::shared_ptr<const NameMapping> the_mapping);
   bool has_only() const { return !only.empty() || !only_of_side.empty(); }
+  /// Whether patterns may be of a side, once there is a map.
+  bool may_name_sides() const;
   bool names_sides() const { return !only_of_side.empty() || !drop_of_side.empty(); }
   bool takes_all() const { return only.empty() && drop.empty() && !names_sides(); }
   /// Whether the patterns of one side take a name of it. Those of `only` count as that side's if `is_source`.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.hpp"
+#include "layout/placement/quantised_weights.hpp"
 
 namespace ckpt {
 
@@ -100,7 +101,7 @@ bool is_packed_word(std::string_view leaf) {
 
 /// Returns whether the dtype alone shows that it holds codes.
 bool is_small_float(const DType& dtype) {
-  if (dtype.kind == ElementKind::f8_e4m3 || dtype.kind == ElementKind::f8_e5m2) return true;
+  if (is_fp8(dtype)) return true;
   return dtype.kind == ElementKind::other &&
          (dtype.name == "f8_e4m3fnuz" || dtype.name == "f8_e5m2fnuz" || dtype.name == "f4_e2m1x2" ||
           dtype.name == "int4x2" || dtype.name == "hif8");

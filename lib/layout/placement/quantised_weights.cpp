@@ -22,10 +22,6 @@ constexpr std::pair<std::uint64_t, std::uint64_t> square_block{128, 128};  // De
 constexpr std::uint64_t mx_block = 32;                                     // of all Microscaling formats
 constexpr std::uint64_t nvfp4_block = 16;
 
-bool is_fp8(const DType& dtype) {
-  return dtype.kind == ElementKind::f8_e4m3 || dtype.kind == ElementKind::f8_e5m2;
-}
-
 /// Words of codes are read as little-endian.
 bool is_integer(const DType& dtype, std::uint64_t size) {
   return (dtype.kind == ElementKind::signed_integer || dtype.kind == ElementKind::unsigned_integer) &&

@@ -13,6 +13,11 @@
 
 namespace ckpt {
 
+/// Whether elements are floats of 8 bits: E4M3 or E5M2.
+constexpr bool is_fp8(const DType& dtype) noexcept {
+  return dtype.kind == ElementKind::f8_e4m3 || dtype.kind == ElementKind::f8_e5m2;
+}
+
 /// The `quantization_config` of a model's config.json.
 struct QuantisationConfig {
   std::string method;   ///< "fp8", "gptq", …; empty: it says nothing
