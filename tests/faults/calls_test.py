@@ -92,6 +92,13 @@ def on_one_rank(job, number):
     job.check_again()
 
 
+def not_allowed(job):
+    """A process that may not open the lock, as another user's, does not say that it does not see it. (It looks first whether there is one: 1.)"""
+    job.reference().clear()
+    done = job.run([], {"at": f"open 2 {errno.EACCES}", "for": f"{job.partial.name}.lock", "rank": 1})
+    job.check_message(done, 1, f"{job.partial}.lock: cannot be opened: Permission denied", "do all processes run as one user?")
+
+
 def without_blocks(job):
     """The blocks of all files (1), then those of each (2), are looked for before anything is moved: one clear message, and the job can go on."""
     job.reference()
@@ -134,13 +141,14 @@ def main():
         direct, exchanged = place.reshard(ranks=2), place.split(ranks=2)
         exchanged.words += ["--exchange", "mpi"]
         counts = {job.name: calls(job.reference()) for job in jobs}
+        shared = place.reshard(output="shared", ranks=2)
         locked, done_file = place.merge("locked.h5"), place.directory / "done.txt"
         noted = place.reshard("--done", done_file).write_to(place.directory / "20190720" / "6")
-        full, asks_for_blocks = place.merge(), is_ext(directory)  # ext4 is the only one that is asked
+        full, asks_for_blocks = place.merge(), is_ext(directory)  # for the blocks of each file
         run_cases({"every call is made": lambda: all_are_made(counts, asks_for_blocks),
                    **({"no blocks": lambda: without_blocks(full)} if asks_for_blocks else {}),
                    "the lock": lambda: lock_in_two_writes(locked), "the line": lambda: line_of_done_file(noted, done_file),
-                   direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
+                   "another user": lambda: not_allowed(shared), direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
                   {job.name: fail_each(job, counts[job.name], options.points, dice) for job in jobs}, at_once=2)
 
 

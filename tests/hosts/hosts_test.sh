@@ -34,6 +34,11 @@ expect "split on three hosts" 0 "" on h1:1,h2:1,h3:1 ckpt-split --to b6.json mer
 expect "what both wrote" 0 "" diff -r b6 b6_split
 expect "verify on two hosts" 0 "" on h1:1,h2:1 ckpt-verify --layout job.json local b6
 mv local.h2/rank_3.h5 local.h2/aside && mkdir local.h2/rank_3.h5
+cp job.json local.h2/only_h2.json
+expect "a layout that process 0's host lacks" 2 "No such file or directory; process 0 reads it, on h1" \
+  on h1:1,h2:1 ckpt-reshard --from local/only_h2.json --to b6.json local -o b6_none
+expect "what is waited for, and by whom" 75 "never.done (on h1): not there after 0.1 s" \
+  on h1:1,h2:1 ckpt-reshard --wait-for local/never.done --wait-timeout 0.1 "${from_local[@]:1}" -o b6_none
 expect "an error names its host" any "(on h2)" on h1:1,h2:1 "${from_local[@]}" -o b6_none
 rmdir local.h2/rank_3.h5 && mv local.h2/aside local.h2/rank_3.h5
 
@@ -93,7 +98,9 @@ time_is_up() {  # as Slurm says it
 }
 expect "a job whose time is up" any "error: ended by SIGTERM" fault told time_is_up
 for output in stopped unplugged between killed told; do
-  expect "it goes on after this ($output)" 0 "wrote $output" on h1:1,h3:1,h2:1 ckpt-reshard --from job.json --to b6.json --resume job -o "$output"
+  text="wrote $output"
+  [[ $output != killed ]] || text="killed.partial: the job that wrote it was killed, or lost with its host"
+  expect "it goes on after this ($output)" 0 "$text" on h1:1,h3:1,h2:1 ckpt-reshard --from job.json --to b6.json --resume job -o "$output"
   expect "to the same end" 0 "" diff -r b6 "$output"
 done
 ((failures == 0))

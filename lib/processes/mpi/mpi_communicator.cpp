@@ -47,7 +47,7 @@ void poll_until(std::chrono::seconds grace, bool is_crowded, const IsDone& is_do
   using Clock = std::chrono::steady_clock;
   const int tries = is_crowded ? 1 : 100;  // some tens of microseconds
   std::optional<Clock::time_point> limit;
-  Backoff pause(std::chrono::microseconds(is_crowded ? 1000 : 100));
+  Backoff pause(std::chrono::microseconds(is_crowded ? 400 : 100));
   for (int n = 0; !is_done(); ++n) {
     if (is_interrupted() && !limit) limit = Clock::now() + grace;
     if (!limit || Clock::now() >= *limit) check_interrupt();
