@@ -63,7 +63,19 @@ DirectoryDescription described_in(const std::string& bytes) {
   return described;
 }
 
-/// The directory's own metadata, read by the process that sees most of its files. If a layout is known, takes only the
+/// Whether work on input succeeds on all processes. Collective; throws what is no fault of the input.
+bool succeeds(Communicator& processes, const std::function<void()>& work) {
+  try {
+    agree(processes, work);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() != Kind::input || !processes.failed_together()) throw;
+    processes.set_failed_together(false);
+    return false;
+  }
+}
+
+/// The directory's own metadata, read by a process that sees all of its files. If a layout is known, takes only the
 /// parts that reading the files requires, and those that complete the given layout.
 std::optional<DirectoryDescription> describe_together(const std::filesystem::path& directory, const Layout* given,
                                                       bool has_layout, SourceStore& store, Communicator& processes) {
@@ -75,8 +87,9 @@ std::optional<DirectoryDescription> describe_together(const std::filesystem::pat
   });
   const bool is_seen = found && (!has_layout || is_for_given || !found->has_plain_files());
   const auto size = static_cast<std::uint64_t>(processes.size());
-  const std::uint64_t reader = reader_of_directory(directory, is_seen, processes);
-  if (reader == size) return std::nullopt;
+  const std::vector<std::uint64_t> readers = readers_of_directory(directory, is_seen, processes);
+  if (readers.empty()) return std::nullopt;
+  std::uint64_t reader = readers.front();
   std::optional<DirectoryDescription> described;
   std::string message;
   const auto read = [&] {
@@ -84,7 +97,15 @@ std::optional<DirectoryDescription> describe_together(const std::filesystem::pat
     described = is_for_given ? found->complete(*given, store) : found->describe(store);
     if (size > 1) message = message_of(*described);
   };
-  with_hosts_of_files(directory, NeededOn::one_host, processes, [&] { agree(processes, read); });
+  // Another step's files may be what one host has more of: one that lacks a file of this step is not the last.
+  const bool is_read = std::ranges::any_of(readers, [&](std::uint64_t each) {
+    reader = each;
+    return readers.size() > 1 && succeeds(processes, read);
+  });
+  if (!is_read) {
+    reader = readers.front();
+    with_hosts_of_files(directory, NeededOn::one_host, processes, [&] { agree(processes, read); });
+  }
   if (size > 1) message = processes.broadcast(message, static_cast<int>(reader));
   agree(processes, [&] {
     if (!described) described = described_in(message);
@@ -135,26 +156,30 @@ bool is_part_anywhere(const std::filesystem::path& path, Communicator& processes
   return processes.maximum(is_part ? 1 : 0) != 0;
 }
 
-/// The step that a path means on this process's host: where its links, or one named `latest` in it, lead, or what a
+/// The steps that a path means on this process's host: where its links, or one named `latest` in it, lead, and what a
 /// file in the directory says. Empty if there is none.
-std::string step_meant_by(const std::filesystem::path& path) {
+std::string steps_meant_by(const std::filesystem::path& path) {
   std::error_code none;
+  const std::filesystem::path given = std::filesystem::absolute(path, none).lexically_normal();
   std::vector<std::string> steps;
   for (const auto& folder : std::filesystem::canonical(path, none))
-    if (is_of_step(folder.string())) steps.push_back(folder.string());
-  if (!steps.empty()) return join(steps);
+    if (is_of_step(folder.string()) && std::find(given.begin(), given.end(), folder) == given.end())
+      steps.push_back(folder.string());
   const std::filesystem::path latest = path / "latest";
-  if (std::filesystem::is_symlink(latest, none)) return std::filesystem::read_symlink(latest, none).filename().string();
+  if (std::filesystem::is_symlink(latest, none)) {
+    steps.push_back(std::filesystem::read_symlink(latest, none).filename().string());
+    return join(steps);
+  }
   for (const char* const name : {"latest", "latest_checkpointed_iteration.txt"})
-    if (std::filesystem::is_regular_file(path / name, none)) return only_word(path / name);
-  return "";
+    if (std::filesystem::is_regular_file(path / name, none)) steps.push_back(only_word(path / name));
+  return join(steps);
 }
 
 /// Hosts with disks of their own must not mix two steps. Collective; throws input.
 void check_same_step(const std::filesystem::path& path, Communicator& processes) {
   if (processes.host_of(0).empty()) return;
   std::string mine;
-  agree(processes, [&] { mine = step_meant_by(path); });
+  agree(processes, [&] { mine = steps_meant_by(path); });
   const std::vector<std::string> steps = processes.all_gather(mine);
   agree(processes, [&] {
     std::size_t first = 0;

@@ -144,12 +144,23 @@ class Samples {
 
 }  // namespace
 
-std::uint64_t reader_of_directory(const fs::path& directory, bool may_read, Communicator& processes) {
-  const auto size = static_cast<std::uint64_t>(processes.size());
-  const std::uint64_t before_end = size - 1 - static_cast<std::uint64_t>(processes.rank());
-  const std::uint64_t files = may_read ? files_of_host(directory, processes).size() : 0;
-  const std::uint64_t highest = processes.maximum(may_read ? 1 + files * size + before_end : 0);
-  return highest == 0 ? size : size - 1 - (highest - 1) % size;
+std::vector<std::uint64_t> readers_of_directory(const fs::path& directory, bool may_read, Communicator& processes) {
+  constexpr std::uint64_t no_reader = ~std::uint64_t{0};
+  const std::uint64_t files = may_read ? files_of_host(directory, processes).size() : no_reader;
+  std::vector<std::uint64_t> mine(1);
+  mine.front() = files;
+  const auto all = gather_all(mine, processes);
+  std::vector<std::uint64_t> readers;
+  for (std::uint64_t process = 0; process < all.size(); ++process)
+    if (all[process].front() != no_reader) readers.push_back(process);
+  const auto counts = [&](std::uint64_t process) { return all[process].front() != 0; };  // it speaks for its host
+  std::vector<std::uint64_t> of_hosts;
+  std::ranges::copy_if(readers, std::back_inserter(of_hosts), counts);
+  const auto more = [&](std::uint64_t a, std::uint64_t b) { return all[a].front() > all[b].front(); };
+  std::ranges::stable_sort(of_hosts, more);
+  if (of_hosts.size() > 1 && more(of_hosts.front(), of_hosts.back())) return of_hosts;
+  if (readers.size() > 1) readers.erase(readers.begin() + 1, readers.end());
+  return readers;
 }
 
 void with_hosts_of_files(const fs::path& directory, NeededOn needed, Communicator& processes,

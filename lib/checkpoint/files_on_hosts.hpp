@@ -9,9 +9,11 @@
 
 namespace ckpt {
 
-/// Returns the process that sees most files in and below a directory, of those for which `may_read` holds; of several,
-/// the first. Returns the number of processes if it holds for none. Collective.
-std::uint64_t reader_of_directory(const std::filesystem::path& directory, bool may_read, Communicator& processes);
+/// Returns the processes that may read what a directory says of itself, in the order in which to try them: one for each
+/// host if hosts see different numbers of files in and below it, those with most files first; else the first alone for
+/// which `may_read` holds. Empty if it holds for none. Collective.
+std::vector<std::uint64_t> readers_of_directory(const std::filesystem::path& directory, bool may_read,
+                                                Communicator& processes);
 
 /// Which hosts need all of a directory's files.
 enum class NeededOn { one_host, all_hosts };

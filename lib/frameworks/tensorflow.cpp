@@ -40,9 +40,10 @@ fs::path directory_of(const fs::path& path) {
 }
 
 /// While a checkpoint is saved, each device's part is a bundle, "model.ckpt_temp_5d1f/part-00000-of-00004".
-bool is_of_unfinished_save(const std::string& prefix) {
+bool is_of_unfinished_save(const BundlePlace& place) {
   static const std::regex form(R"(part-\d{5,}-of-\d{5,})");
-  return std::regex_match(prefix, form);
+  return std::regex_match(place.prefix, form) &&
+         fs::absolute(place.directory).lexically_normal().string().find("_temp_") != std::string::npos;
 }
 
 bool is_table(const fs::path& path) {
@@ -172,7 +173,9 @@ bool is_tensorflow(const fs::path& directory) {
 
 bool is_unfinished_tensorflow(const fs::path& directory) {
   const std::vector<std::string> prefixes = bundles_in(directory);
-  return !prefixes.empty() && std::ranges::all_of(prefixes, is_of_unfinished_save);
+  return !prefixes.empty() && std::ranges::all_of(prefixes, [&](const std::string& prefix) {
+    return is_of_unfinished_save({directory, prefix});
+  });
 }
 
 std::string newest_tensorflow_prefix(const fs::path& state_file) {
@@ -189,7 +192,7 @@ std::string newest_tensorflow_prefix(const fs::path& state_file) {
 DirectoryDescription describe_tensorflow(const fs::path& path, SourceStore& /*store*/) {
   const auto named = named_bundle(path);
   const BundlePlace place = named ? *named : chosen_bundle(path);
-  if (is_of_unfinished_save(place.prefix))
+  if (is_of_unfinished_save(place))
     throw Error(Kind::input, place.index().string(),
                 {"one part of a checkpoint whose save did not end", "a finished checkpoint of TensorFlow",
                  "take another one: TensorFlow joins the parts when all are saved"});

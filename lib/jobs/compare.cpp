@@ -336,10 +336,12 @@ void add_other_spellings(const CompareJob& job, const ComparedSide& a, const Com
   if (a.index != nullptr) names.count_as([&a](const std::string& name) { return a.index->tensor_name(name); });
   if (b.index == nullptr) return;
   const NameFilter filter(job.names);
-  for (const Tensor& tensor : a.placement().tensors()) {
-    const std::string name = filter.new_name(tensor.name);
+  const auto add = [&](const std::string& of_a) {
+    const std::string name = filter.new_name(of_a);
     names.add_alias(name, b.index->tensor_name(name));
-  }
+  };
+  for (const Tensor& tensor : a.placement().tensors()) add(tensor.name);
+  for (const std::string& name : a.resolved.left_out) add(name);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "jobs/pairing.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -53,15 +54,18 @@ Pairing::Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSid
   if (!of_a_.links.empty()) links_.resize(a_of_.size());
   std::vector<bool> is_paired(a_of_.size(), false);
   const NamesInOther in_b(a.files, a.index, b.files, b.index, b.placement());
-  for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {
-    const Tensor& tensor = of_a_.tensors[i];
-    if (const auto same = in_b.find(tensor.name)) {
-      is_paired[*same] = true;
-      pair(i, *same);
-    } else {
+  std::vector<std::size_t> others;
+  const auto try_to_pair = [&](std::size_t in_selection, std::optional<ParameterId> in_other) {
+    if (!in_other || is_paired[*in_other]) return false;
+    is_paired[*in_other] = true;
+    pair(in_selection, *in_other);
+    return true;
+  };
+  for (std::size_t i = 0; i < of_a_.tensors.size(); ++i)
+    if (!try_to_pair(i, b.placement().find(of_a_.tensors[i].name))) others.push_back(i);
+  for (const std::size_t i : others)  // a name that is spelled otherwise is never that of another tensor
+    if (const Tensor& tensor = of_a_.tensors[i]; !try_to_pair(i, in_b.find(tensor.name)))
       add(Difference::What::only_in_a, tensor.name, tensor.dtype.name + " " + to_string(tensor.shape), "");
-    }
-  }
   for (ParameterId parameter = 0; parameter < a_of_.size(); ++parameter) {
     const Tensor& tensor = b.placement().tensors()[parameter];
     const bool counts = names.counts(tensor.name) && !b.placement().layout().table_offsets.contains(tensor.name);

@@ -55,21 +55,18 @@ Fd nameless_file(const fs::path& directory) {
   return file;
 }
 
-bool is_refusal(int errno_value) {
-  return errno_value == EDQUOT || errno_value == ENOSPC;
-}
-
-/// Why there is no room for a file of this size, as an errno; 0 if there is, or the file system does not say.
-int refusal_of(int file, std::uint64_t bytes) {
+/// Whether a quota refuses a file of this size; false where the file system does not say. The disk's own room does not
+/// count: one file may lie on a part of it alone (Lustre's targets, Gluster's bricks).
+bool quota_refuses(int file, std::uint64_t bytes) {
   struct statfs info {};
-  if (::fstatfs(file, &info) != 0 || info.f_type == TMPFS_MAGIC) return 0;  // room would take memory
+  if (::fstatfs(file, &info) != 0 || info.f_type == TMPFS_MAGIC) return false;  // room would take memory
   const auto size = static_cast<off_t>(std::min<std::uint64_t>(bytes, std::numeric_limits<off_t>::max()));
-  if (retried([&] { return ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size); }) == 0) return 0;
-  if (is_refusal(errno)) return errno;
+  if (retried([&] { return ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size); }) == 0) return false;
+  if (errno == EDQUOT) return true;
   constexpr std::array<char, 4096> block{};  // it reserves nothing: is there any room?
   const bool is_taken = retried([&] { return ::write(file, block.data(), block.size()); }) >= 0 &&
                         retried([&] { return ::fsync(file); }) == 0;
-  return !is_taken && is_refusal(errno) ? errno : 0;
+  return !is_taken && errno == EDQUOT;
 }
 
 }  // namespace
@@ -89,8 +86,8 @@ std::string refused_room(const fs::path& output, std::uint64_t bytes) {
   const std::uint64_t kept = bytes_in(OutputPlaces(output).partial);
   if (bytes <= kept) return "";
   const Fd file = nameless_file(existing_directory(output));
-  const int refusal = file ? refusal_of(file.get(), bytes - kept) : is_refusal(errno) ? errno : 0;
-  return refusal == 0 ? "" : std::generic_category().message(refusal);
+  const bool is_refused = file ? quota_refuses(file.get(), bytes - kept) : errno == EDQUOT;
+  return is_refused ? std::generic_category().message(EDQUOT) : "";
 }
 
 void check_free_space(const fs::path& output, std::uint64_t bytes) {

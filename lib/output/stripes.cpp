@@ -21,11 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The beginning of what a command prints; empty if it cannot be started or fails.
-std::string printed_by(const std::array<const char*, 5>& words) {
+/// The beginning of what a command prints; empty if it cannot be started, fails or prints more.
+std::string printed_by(const std::array<const char*, 6>& words) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return "";
-  const Fd output_end(ends[0]);
+  Fd output_end(ends[0]);
   Fd input_end(ends[1]);
   posix_spawn_file_actions_t actions{};
   ::posix_spawn_file_actions_init(&actions);
@@ -38,6 +38,7 @@ std::string printed_by(const std::array<const char*, 5>& words) {
   input_end.reset();
   std::array<char, 256> text{};
   const ssize_t bytes = retried([&] { return ::read(output_end.get(), text.data(), text.size()); });
+  output_end.reset();  // a command that has more to say ends by it
   int status = 0;
   retried([&] { return ::waitpid(id, &status, 0); });
   return status == 0 && bytes > 0 ? std::string(text.data(), static_cast<std::size_t>(bytes)) : "";
@@ -47,7 +48,7 @@ std::string printed_by(const std::array<const char*, 5>& words) {
 
 std::string stripes_of(const fs::path& output) {
   const std::string directory = existing_directory(output).string();
-  const std::string said = printed_by({"lfs", "getstripe", "-c", directory.c_str(), nullptr});
+  const std::string said = printed_by({"lfs", "getstripe", "-c", "-d", directory.c_str(), nullptr});
   int stripes = 0;
   if (std::from_chars(said.data(), said.data() + said.size(), stripes).ec != std::errc()) return "";
   if (stripes != 1) return (stripes < 0 ? "over all servers" : std::to_string(stripes)) + " for each new file";

@@ -310,7 +310,8 @@ CKPT_SUM_STEPS(avx512, true, find_avx512, [[gnu::target("avx512f,avx512bw,avx512
 /// Whichever steps add, results are the same: they only decide which sums are made exactly.
 const SumSteps& fastest_steps() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("fma") && __builtin_cpu_supports("popcnt"))
     return steps_avx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return steps_avx2;
 #endif

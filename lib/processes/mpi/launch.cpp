@@ -95,6 +95,7 @@ void prefer_shared_memory() {
   const bool is_one_node =
       all ? all == variable("OMPI_COMM_WORLD_LOCAL_SIZE") : variable("SLURM_STEP_NUM_NODES") == "1";
   if (!is_one_node) return;
+  if (variable("OMPI_MCA_pml")) return;  // the user's own choice may search the PCI bus
   setenv("OMPI_MCA_pml", "ob1", 0);
   setenv("HWLOC_COMPONENTS", "-linuxpci,-pci", 0);
 }

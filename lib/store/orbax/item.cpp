@@ -81,12 +81,22 @@ class Tree {
     }
   }
 
+  /// A name with slashes is a path of objects.
+  static void add_texts(const Json& json, const std::string& above, std::map<std::string, std::string>& found) {
+    for (const auto& [name, text] : json.items())
+      if (text.is_object())
+        add_texts(text, above + name + "/", found);
+      else
+        found.emplace(above + name, text.get<std::string>());
+  }
+
   void read_texts(const fs::path& file) {
-    const Json json = json_in(file);
-    for (const auto& [name, text] : json.items()) texts.emplace_back(name, text.get<std::string>());
+    std::map<std::string, std::string> found;
+    add_texts(json_in(file), "", found);
+    texts.assign(found.begin(), found.end());
     for (TreeLeaf& leaf : leaves)
-      if (const auto text = leaf.type == string_type ? json.find(name_of(leaf)) : json.end(); text != json.end())
-        leaf.text = text->get<std::string>();
+      if (const auto text = found.find(name_of(leaf)); leaf.type == string_type && text != found.end())
+        leaf.text = text->second;
   }
 
   void read_random_keys(const fs::path& file) {

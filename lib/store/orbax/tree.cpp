@@ -28,6 +28,22 @@ TreeLeaf leaf_of(const Json& json) {
   return leaf;
 }
 
+/// The keys of a leaf's new name: as many of its last keys as the name still ends with, and before them those between
+/// dots.
+std::vector<TreeKey> keys_of(const std::string& name, const std::vector<TreeKey>& keys) {
+  for (std::size_t kept = 1; kept < keys.size(); ++kept) {
+    TreeLeaf end;
+    end.keys.assign(keys.begin() + static_cast<std::ptrdiff_t>(kept), keys.end());
+    const std::string last = name_of(end);
+    if (name == last) return end.keys;
+    if (!name.ends_with("." + last)) continue;
+    std::vector<TreeKey> all = leaf_named(std::string_view(name).substr(0, name.size() - last.size() - 1)).keys;
+    all.insert(all.end(), end.keys.begin(), end.keys.end());
+    return all;
+  }
+  return leaf_named(name).keys;
+}
+
 }  // namespace
 
 std::string name_of(const TreeLeaf& leaf) {
@@ -79,7 +95,7 @@ std::string chosen_tree(
     const std::string name = name_of(leaf);
     const auto other = new_name(name, leaf.is_array);
     if (!other) continue;
-    if (*other != name) leaf.keys = leaf_named(*other).keys;
+    if (*other != name) leaf.keys = keys_of(*other, leaf.keys);
     chosen.push_back(std::move(leaf));
   }
   return tree_of(chosen);

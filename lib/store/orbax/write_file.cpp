@@ -94,6 +94,13 @@ ZarrArray grid_of(const Shape& shape, const Shape& chunk) {
   return grid;
 }
 
+/// Where Orbax looks for a text: a name with slashes is a path of objects.
+Json& place_of_text(Json& texts, std::string_view name) {
+  const std::size_t slash = name.find('/');
+  Json& here = texts[std::string(name.substr(0, slash))];
+  return slash == std::string_view::npos ? here : place_of_text(here, name.substr(slash + 1));
+}
+
 bool count_from_zero(const std::set<std::string>& keys) {
   return std::ranges::all_of(keys, [&](const std::string& key) {
     const std::uint64_t number = std::strtoull(key.c_str(), nullptr, 10);
@@ -129,7 +136,7 @@ class Index {
       Json value{{"value_type", leaf.type}, {"skip_deserialize", !leaf.is_array && leaf.type != string_type}};
       if (leaf.is_array)
         value["write_shape"] = list(with_context("/" + name, [&] { return add(name, arrays_.at(name)); }));
-      if (leaf.type == string_type) strings[name] = leaf.text;
+      if (leaf.type == string_type) place_of_text(strings, name) = leaf.text;
       tree[tuple_text(keys)] = {{"key_metadata", keys}, {"value_metadata", std::move(value)}};
     }
     const Json metadata{{"tree_metadata", std::move(tree)},
