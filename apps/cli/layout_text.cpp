@@ -123,9 +123,14 @@ LayoutOfFiles read_layout_of_files(const std::string& file, const std::filesyste
   agree(processes, [&] {
     if (processes.rank() != 0) return;
     Stores stores;
-    text = layout_text(file, origin, [&](const std::string& name) -> std::optional<std::size_t> {
-      return checkpoint.empty() ? std::nullopt : stored_rank(checkpoint, name, stores.reading());
-    });
+    try {
+      text = layout_text(file, origin, [&](const std::string& name) -> std::optional<std::size_t> {
+        return checkpoint.empty() ? std::nullopt : stored_rank(checkpoint, name, stores.reading());
+      });
+    } catch (Error& error) {
+      if (const std::string host = processes.host_of(0); !host.empty()) error.advise("process 0 reads it, on " + host);
+      throw;
+    }
   });
   text.json = processes.broadcast(text.json, 0);
   LayoutOfFiles read;

@@ -154,7 +154,7 @@ std::string parameters_text(const Inspection& inspection) {
 
 std::string inspection_json(const Inspection& inspection) {
   Json json{{"path", inspection.path},
-            {"files", inspection.survey.files.size()},
+            {"files", inspection.survey.file_count},
             {"file_bytes", inspection.survey.file_bytes},
             {"cards", nullptr},
             {"layout", nullptr}};

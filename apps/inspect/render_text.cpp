@@ -117,7 +117,7 @@ std::string heading(const Inspection& inspection) {
     return format.is_directory && std::ranges::find(survey.formats, format.name) != survey.formats.end();
   });
   const std::string files =
-      counted(survey.files.size(), "file") + (has_sizes ? " of " + format_bytes(survey.file_bytes) : "");
+      counted(survey.file_count, "file") + (has_sizes ? " of " + format_bytes(survey.file_bytes) : "");
   if (!inspection.placement)
     return inspection.path + ": " + files + ", " + counted(survey.parameters.size(), "parameter");
   std::uint64_t bytes = 0;

@@ -9,11 +9,44 @@ namespace ckpt::cli {
 namespace {
 
 /// Words by which frameworks name what an optimizer keeps for each parameter.
-constexpr std::array<std::string_view, 22> state_words{
-    "exp_avg",    "exp_avg_sq", "exp_avg_sq_row", "exp_avg_sq_col", "max_exp_avg_sq", "momentum_buffer",
-    "square_avg", "grad_avg",   "acc_delta",      "moment",         "moments",        "moment1",
-    "moment2",    "moments1",   "moments2",       "momentum",       "adam_m",         "adam_v",
-    "fp32",       "fp32_param", "master",         "master_weights"};
+constexpr std::array<std::string_view, 38> state_words{"exp_avg",
+                                                       "exp_avg_sq",
+                                                       "exp_avg_sq_row",
+                                                       "exp_avg_sq_col",
+                                                       "max_exp_avg_sq",
+                                                       "momentum_buffer",
+                                                       "square_avg",
+                                                       "grad_avg",
+                                                       "acc_delta",
+                                                       "moment",
+                                                       "moments",
+                                                       "moment1",
+                                                       "moment2",
+                                                       "moments1",
+                                                       "moments2",
+                                                       "momentum",
+                                                       "adam_m",
+                                                       "adam_v",
+                                                       "fp32",
+                                                       "fp32_param",
+                                                       "master",
+                                                       "master_weights",
+                                                       "Adam",
+                                                       "Adam_1",
+                                                       "RMSProp",
+                                                       "RMSProp_1",
+                                                       "Momentum",
+                                                       "Adagrad",
+                                                       "Ftrl",
+                                                       "Ftrl_1",
+                                                       "Adafactor",
+                                                       "Adafactor_1",
+                                                       "AdamWeightDecay",
+                                                       "AdamWeightDecay_1",
+                                                       "accumulator",
+                                                       "linear",
+                                                       "gradient_accumulator",
+                                                       ".OPTIMIZER_SLOT"};
 
 /// Such words that a model may have, too: they count as a name's first word, or in a group of state.
 constexpr std::array<std::string_view, 4> short_words{"m", "v", "mu", "nu"};

@@ -109,6 +109,23 @@ struct CountLess {
   bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
 };
 
+/// A layout may have several names for one file, of which each is a card.
+void count_files(const FoundCheckpoint& found, Survey& survey) {
+  const auto add = [&](const FileCatalog& catalog) {
+    ++survey.file_count;
+    survey.file_bytes += catalog.bytes;
+    for (const Dataset& dataset : catalog.schema->datasets) survey.file_bytes += dataset.bytes_elsewhere;
+  };
+  if (!found.checkpoint) {
+    std::ranges::for_each(found.files.catalogs, add);
+    return;
+  }
+  std::set<std::filesystem::path> counted;
+  for (FileNumber file = 0; file < found.checkpoint->files().size(); ++file)
+    if (found.checkpoint->is_there(file) && counted.insert(found.checkpoint->file_path(file)).second)
+      add(found.checkpoint->file(file));
+}
+
 }  // namespace
 
 std::size_t Survey::count(const std::vector<std::size_t>& of_groups) const {
@@ -171,10 +188,7 @@ Survey survey(const FoundCheckpoint& found) {
   result.shown.assign(shown.begin(), shown.end());
   sort_by_name(result.attributes);
   sort_by_name(result.leaves);
-  for (const FileCatalog& catalog : found.files.catalogs) {
-    result.file_bytes += catalog.bytes;
-    for (const Dataset& dataset : catalog.schema->datasets) result.file_bytes += dataset.bytes_elsewhere;
-  }
+  count_files(found, result);
   return result;
 }
 

@@ -50,6 +50,7 @@ struct Survey {
   std::vector<std::string> shown;           ///< other files whose data these show: paths from their own directories
   /// Groups of files that declare the same: their indices, ascending.
   std::vector<std::vector<std::size_t>> groups;
+  std::uint64_t file_count = 0;
   std::uint64_t file_bytes = 0;
 
   std::size_t count(const std::vector<std::size_t>& of_groups) const;

@@ -87,6 +87,11 @@ Lines dry_run_table(const Report& report) {
   if (report.free_bytes)
     rows.emplace_back("free space", exact_bytes(*report.free_bytes) +
                                         (*report.free_bytes < report.bytes_to_write ? ", which is too little" : ""));
+  if (!report.refused_room.empty()) rows.emplace_back("", "but the output gets no room: " + report.refused_room);
+  if (!report.stripes.empty()) rows.emplace_back("stripes", report.stripes);
+  if (report.open_files != 0 && std::max(report.source_files, report.target_files) > report.open_files)
+    rows.emplace_back("open files", "at most " + counted(report.open_files, "file") +
+                                        " of either side at a time, then others are closed (ulimit -n)");
   const auto count = [&](bool unread) {
     return std::count_if(report.tables.begin(), report.tables.end(),
                          [&](const auto& table) { return table.has_unread_keys == unread && !table.is_text; });

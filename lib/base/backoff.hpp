@@ -10,10 +10,11 @@ namespace ckpt {
 /// may cost ten microseconds.
 class Backoff {
  public:
-  std::chrono::microseconds next() noexcept { return std::exchange(delay_, std::min(delay_ * 2, longest)); }
+  explicit Backoff(std::chrono::microseconds longest = std::chrono::microseconds(100)) : longest_(longest) {}
+  std::chrono::microseconds next() noexcept { return std::exchange(delay_, std::min(delay_ * 2, longest_)); }
 
  private:
-  static constexpr std::chrono::microseconds longest{100};
+  std::chrono::microseconds longest_;
   std::chrono::microseconds delay_{20};
 };
 

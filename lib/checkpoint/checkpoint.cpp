@@ -13,6 +13,7 @@
 #include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/directory_hints.hpp"
 #include "checkpoint/file_views.hpp"
+#include "checkpoint/files_on_hosts.hpp"
 #include "checkpoint/found_files.hpp"
 #include "checkpoint/kept_replicas.hpp"
 #include "checkpoint/lost_files.hpp"
@@ -271,6 +272,13 @@ void Checkpoint::find_files(const KnownFiles& known, SourceStore& store, Communi
   });
   MergedView together = merge_views(seen, names, processes);
   if (!together.warning.empty()) log::warn(together.warning);
+  std::vector<std::filesystem::path> paths;
+  std::vector<bool> is_seen;
+  for (FileNumber file = 0; file < seen.size(); ++file) {
+    paths.push_back(file_path(file));
+    is_seen.push_back(seen[file].is_seen() && seen[file] == together.files[file]);
+  }
+  check_alike_on_hosts(paths, is_seen, processes);
   owners_of_unshared_ = std::move(together.owners);
   for (const SeenFile& file : together.files) is_there_.push_back(file.is_seen());
   agree(processes, [&] {
@@ -316,7 +324,7 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   if (table_.count() != 0 && stands_for_directory(file_path(0).filename().string())) return;
   std::set<std::string> named;
   for (const auto& [name, file] : known)
-    if (!file.catalog) named.insert(file.path);  // lost, which its index says
+    if (!file.catalog) named.insert(file.path);  // lost, which its index says, or another's
   std::set<std::string> endings;                 // beyond the known formats'
   for (FileNumber file = 0; file < table_.count(); ++file) {
     named.insert(paths_.empty() ? file_name(file) : paths_[file]);

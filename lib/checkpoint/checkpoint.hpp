@@ -29,7 +29,8 @@ struct CheckpointPlace {
 /// A file whose metadata is known before the file is looked for.
 struct KnownFile {
   std::string path;                    ///< relative to the checkpoint's directory
-  std::optional<FileCatalog> catalog;  ///< nothing: an index names the file, which is lost
+  std::optional<FileCatalog> catalog;  ///< nothing: an index names the file, which is lost, or it is
+                                       ///< of another checkpoint
 };
 /// Keyed by the names that the checkpoint's layout gives the files.
 using KnownFiles = std::map<std::string, KnownFile>;

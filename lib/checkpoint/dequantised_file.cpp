@@ -9,7 +9,9 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "tensor/cast.hpp"
 #include "tensor/number.hpp"
+#include "tensor/products.hpp"
 #include "tensor/strided_copy.hpp"
 
 namespace ckpt {
@@ -19,18 +21,31 @@ namespace {
 using Form = QuantisedWeight::Form;
 using ReadPart = std::function<void(const StoredPart& part, std::uint64_t offset, std::span<std::byte> out)>;
 
-constexpr std::uint64_t piece_elements = 64 << 10;     // decoded at a time, so that they stay in a core's cache
-constexpr std::uint64_t decoded_bytes = 4ULL << 20;    // of rows that are decoded together
+constexpr std::uint64_t piece_elements = 256 << 10;  // whose codes are read at a time
+constexpr std::uint64_t run_elements = 1024;         // looked up at a time, so that they stay in a core's nearest cache
+constexpr std::uint64_t least_for_table = 1024;      // with one scale, so that a table of all products pays
+constexpr std::uint64_t decoded_bytes = 4ULL << 20;  // of rows that are decoded together
 constexpr std::uint64_t stretch_bytes = 256ULL << 10;  // read at a time if runs lie close together
 constexpr std::uint64_t close_bytes = 4096;            // a call takes longer than to read what is between such rows
 constexpr std::size_t most_others = 4;                 // files with scales that one file keeps open
-constexpr std::uint64_t panel = 64;                    // rows that are turned at a time
+constexpr std::uint64_t panel_rows = 64;               // rows that are turned at a time
 constexpr std::uint64_t word_codes = 8;
-constexpr std::array<std::size_t, word_codes> in_order{0, 1, 2, 3, 4, 5, 6, 7};
-constexpr std::array<std::size_t, word_codes> awq_order{0, 2, 4, 6, 1, 3, 5, 7};  // of the columns in a word
+constexpr std::array<std::uint32_t, word_codes> in_order{0, 4, 8, 12, 16, 20, 24, 28};   // where a column's code begins
+constexpr std::array<std::uint32_t, word_codes> awq_order{0, 16, 4, 20, 8, 24, 12, 28};  // likewise
 
 NumberFormat single() {
   return {ElementKind::ieee_float, sizeof(float), false, true};
+}
+
+/// Nothing unless the lower halves of all numbers are 0, as those of codes of 8 bits.
+std::optional<ShortNumbers> upper_halves(const CodeNumbers& numbers) {
+  ShortNumbers halves;
+  for (std::size_t i = 0; i < halves.size(); ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(numbers[i]);
+    if ((bits & 0xffffU) != 0) return std::nullopt;
+    halves[i] = static_cast<std::uint16_t>(bits >> 16);
+  }
+  return halves;
 }
 
 std::span<std::byte> bytes_of(std::span<float> numbers) {
@@ -44,10 +59,9 @@ class Decoder {
       : stored_(stored),
         form_(stored.form),
         read_part_(read_part),
-        cast_(single(), number_format(stored.dtype).value()),
-        tables_(tables) {
-    std::call_once(are_read, [&] { tables = read_tables(); });
-  }
+        tables_(tables_in(are_read, tables)),
+        halves_(form_.packing == CodePacking::bytes ? upper_halves(tables_.codes.numbers()) : std::nullopt),
+        products_(number_format(stored.dtype).value(), tables_.has_infinity) {}
 
   /// Decodes elements of a weight whose codes lie in its own order.
   void decode(Interval elements, std::span<std::byte> out) {
@@ -87,7 +101,7 @@ class Decoder {
       read(part, first * pitch, rows);
       return rows;
     }
-    const bool are_close = pitch <= close_bytes || wanted.size() * 8 >= pitch;
+    const bool are_close = pitch <= close_bytes || wanted.size() * 2 >= pitch;
     const std::uint64_t at_a_time = are_close ? std::max<std::uint64_t>(1, stretch_bytes / pitch) : 1;
     std::vector<std::byte> stretch;
     for (std::uint64_t row = 0; row < count; row += at_a_time) {
@@ -130,13 +144,16 @@ class Decoder {
     return as_floats(part.dtype, bytes);
   }
 
-  WeightTables read_tables() const {
-    WeightTables tables;
-    tables.numbers = numbers_of_codes();
-    tables.has_infinity = std::ranges::any_of(tables.numbers, [](float number) { return std::isinf(number); });
-    if (stored_.factor) tables.factor = floats(*stored_.factor, {0, 1}).front();
-    if (stored_.outer_numbers)
-      std::ranges::copy(floats(*stored_.outer_numbers, {0, 256}), tables.outer_numbers.begin());
+  const WeightTables& tables_in(std::once_flag& are_read, WeightTables& tables) const {
+    std::call_once(are_read, [&] {
+      const CodeNumbers numbers = numbers_of_codes();
+      tables.codes = {form_.packing, numbers};
+      tables.has_infinity = std::ranges::any_of(numbers, [](float number) { return std::isinf(number); });
+      if (stored_.factor) tables.factor = floats(*stored_.factor, {0, 1}).front();
+      CodeNumbers outer{};
+      if (stored_.outer_numbers) std::ranges::copy(floats(*stored_.outer_numbers, {0, outer.size()}), outer.begin());
+      tables.outer_codes = {CodePacking::bytes, outer};
+    });
     return tables;
   }
 
@@ -159,10 +176,11 @@ class Decoder {
     std::vector<std::byte> codes(elements.size());
     read(stored_.scales, elements.lo, codes);
     std::vector<float> scales(elements.size());
-    look_up(codes, 0, CodePacking::bytes, tables_.outer_numbers, scales);
+    tables_.outer_codes.look_up(codes, 0, scales);
     const std::uint64_t block = form_.outer_block;
     const Interval outer{elements.lo / block, (elements.hi - 1) / block + 1};
-    scale_blocks(scales, elements.lo % block, block, floats(*stored_.outer_scales, outer));
+    const std::vector<float> of_blocks = floats(*stored_.outer_scales, outer);
+    scale_blocks(scales, {of_blocks, block, elements.lo % block});
     for (float& scale : scales) scale += form_.outer_offset;
     return scales;
   }
@@ -172,9 +190,6 @@ class Decoder {
     const Interval bytes{elements.lo / per_byte, ceil_div(elements.hi, per_byte)};
     codes_.resize(bytes.size());
     read(stored_.codes, bytes.lo, codes_);
-    values_.resize(elements.size());
-    look_up(codes_, elements.lo - bytes.lo * per_byte, form_.packing, tables_.numbers, values_);
-
     const std::size_t last = shape.size() - 1;
     const std::uint64_t columns = shape[last];
     const std::uint64_t block = form_.block[last];
@@ -186,12 +201,61 @@ class Decoder {
     const Interval needed{scale_row(shape, first_row) * per_row + column / block,
                           scale_row(shape, last_row) * per_row + (column + in_row - 1) / block + 1};
     const std::vector<float> scale = scales(needed);
-    for (std::uint64_t row = first_row; row <= last_row; ++row)
-      scale_blocks(std::span(values_).subspan((row - first_row) * columns, in_row), column % block, block,
-                   std::span(scale).subspan(scale_row(shape, row) * per_row + column / block - needed.lo));
-    if (form_.divisor != 1)
-      for (float& value : values_) value /= form_.divisor;
-    finish(values_, out);
+    const std::uint64_t size = stored_.dtype.size;
+    for (std::uint64_t row = first_row, next = row; row <= last_row; row = next) {
+      while (next <= last_row && scale_row(shape, next) == scale_row(shape, row)) ++next;
+      const std::uint64_t skipped = (row - first_row) * columns;
+      const BlockScales all{scale, block, scale_row(shape, row) * per_row * block + column - needed.lo * block};
+      const Rows rows{next - row, in_row, columns, elements.lo - bytes.lo * per_byte + skipped, all.from(0)};
+      decode_alike(rows, out.subspan(skipped * size));
+    }
+  }
+
+  /// Rows with the same scales: `length` elements each, at distances of `pitch`.
+  struct Rows {
+    std::uint64_t count = 0;
+    std::uint64_t length = 0;
+    std::uint64_t pitch = 0;
+    std::uint64_t code = 0;  ///< the number of the first one, among those that were read
+    BlockScales scales;
+  };
+
+  void decode_alike(const Rows& rows, std::span<std::byte> out) {
+    if (form_.packing == CodePacking::bytes && stored_.dtype.size == sizeof(ShortNumbers::value_type) &&
+        rows.count * std::min(rows.length, rows.scales.block) >= least_for_table)
+      return decode_blocks(rows, out);
+    for (std::uint64_t row = 0; row < rows.count; ++row)
+      decode_run(rows.code + row * rows.pitch, rows.length, rows.scales,
+                 out.data() + row * rows.pitch * stored_.dtype.size);
+  }
+
+  /// Decodes block by block, by a table of all products.
+  void decode_blocks(const Rows& rows, std::span<std::byte> out) {
+    const std::uint64_t size = stored_.dtype.size;
+    for (std::uint64_t begin = 0, end = 0; begin < rows.length; begin = end) {
+      const BlockScales scales = rows.scales.from(begin);
+      end = std::min(rows.length, begin + scales.block - scales.first);
+      const auto table = products_.table(tables_.codes.numbers(), scales.scales.front(), form_.divisor);
+      for (std::uint64_t row = 0; row < rows.count; ++row) {
+        const std::uint64_t at = row * rows.pitch + begin;
+        if (table)
+          product_steps().front().look_up(codes_.data() + rows.code + at, *table, out.data() + at * size, end - begin);
+        else
+          decode_run(rows.code + at, end - begin, scales, out.data() + at * size);
+      }
+    }
+  }
+
+  /// Decodes elements of a row, from a code on.
+  void decode_run(std::uint64_t code, std::uint64_t count, const BlockScales& scales, std::byte* out) {
+    for (std::uint64_t done = 0; done < count; done += run_elements) {
+      const auto values = std::span(values_).first(std::min(run_elements, count - done));
+      if (halves_)
+        product_steps().front().look_up_halves(codes_.data() + code + done, *halves_, values.data(), values.size());
+      else
+        tables_.codes.look_up(codes_, code + done, values);
+      finish(values, scales.from(done), out + done * stored_.dtype.size);
+    }
   }
 
   /// The row of scales, all outer dimensions counted together, that a row of the weight has.
@@ -205,19 +269,21 @@ class Decoder {
     return scale;
   }
 
-  void finish(std::span<const float> values, std::span<std::byte> out) const {
-    constexpr auto infinity = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity());
-    std::uint32_t infinite = 0;  // products that are too large for f32 already; as whole numbers, which SIMD compares
-    for (const float value : values)
-      infinite |= static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & 0x7fffffffU) == infinity);
-    if (infinite != 0 && !tables_.has_infinity) stored_.has_overflowed.test_and_set();
-    cast_.run(std::as_bytes(values).data(), out.data(), values.size(),
-              [&](std::uint64_t) { stored_.has_overflowed.test_and_set(); });
+  void finish(std::span<float> values, BlockScales scales, std::byte* out) const {
+    static constexpr float one = 1;
+    if (form_.divisor != 1) {
+      scale_blocks(values, scales);
+      for (float& value : values) value /= form_.divisor;
+      scales = {{&one, 1}, values.size(), 0};
+    }
+    if (products_.run(values, scales, out)) stored_.has_overflowed.test_and_set();
   }
 
-  /// Puts `rows` decoded rows of `length` elements into columns of `pitch` elements.
-  void turn(std::uint64_t rows, std::uint64_t length, std::uint64_t pitch, std::byte* out) const {
-    run(strided_copy(Shape{rows, length}, Shape{length, 1}, Shape{1, pitch}, stored_.dtype.size), panel_.data(), out);
+  /// Puts decoded rows, of which `length` elements at distances of `width` are wanted, into columns of `pitch`
+  /// elements.
+  void turn(std::uint64_t rows, std::uint64_t length, std::uint64_t width, std::uint64_t pitch, const std::byte* panel,
+            std::byte* out) const {
+    run(strided_copy(Shape{rows, length}, Shape{width, 1}, Shape{1, pitch}, stored_.dtype.size), panel, out);
   }
 
   void decode_mxfp4(std::uint64_t expert, Interval inputs, std::span<std::byte> out) {
@@ -226,40 +292,19 @@ class Decoder {
     const std::uint64_t block = form_.block[1];
     const std::uint64_t bytes = block / 2;
     const Interval wanted{inputs.lo / block, ceil_div(inputs.hi, block)};
+    const std::uint64_t skipped = inputs.lo % block;
     const std::uint64_t size = stored_.dtype.size;
-    values_.resize(inputs.size());
-    for (std::uint64_t first = 0; first < outputs; first += panel) {
-      const std::uint64_t here = std::min(panel, outputs - first);
+    for (std::uint64_t first = 0; first < outputs; first += panel_rows) {
+      const std::uint64_t here = std::min(panel_rows, outputs - first);
       const std::uint64_t row = expert * outputs + first;
-      const auto codes = read_rows(stored_.codes, row, here, blocks * bytes, {wanted.lo * bytes, wanted.hi * bytes});
+      codes_ = read_rows(stored_.codes, row, here, blocks * bytes, {wanted.lo * bytes, wanted.hi * bytes});
       const auto scale = as_floats(stored_.scales.dtype, read_rows(stored_.scales, row, here, blocks, wanted));
       panel_.resize(here * inputs.size() * size);
-      for (std::uint64_t i = 0; i < here; ++i) {
-        look_up(std::span(codes).subspan(i * wanted.size() * bytes), 0, form_.packing, tables_.numbers, values_);
-        scale_blocks(values_, 0, block, std::span(scale).subspan(i * wanted.size()));
-        finish(values_, std::span(panel_).subspan(i * inputs.size() * size, inputs.size() * size));
-      }
-      turn(here, inputs.size(), outputs, out.data() + first * size);
-    }
-  }
-
-  /// Unpacks words of eight codes along a row.
-  static void unpack(std::span<const std::byte> words, const std::array<std::size_t, word_codes>& order,
-                     std::span<float> out) {
-    for (std::size_t first = 0; first < out.size(); first += word_codes) {
-      std::uint32_t word = 0;
-      std::memcpy(&word, words.data() + first / word_codes * sizeof word, sizeof word);
-      for (std::size_t i = 0; i < word_codes; ++i)
-        if (first + order[i] < out.size()) out[first + order[i]] = static_cast<float>(word >> (4 * i) & 15U);
-    }
-  }
-
-  /// Unpacks the code number `index` of each word.
-  static void unpack_one(std::span<const std::byte> words, std::uint64_t index, std::span<float> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      std::uint32_t word = 0;
-      std::memcpy(&word, words.data() + i * sizeof word, sizeof word);
-      out[i] = static_cast<float>(word >> (4 * index) & 15U);
+      for (std::uint64_t i = 0; i < here; ++i)
+        decode_run(i * wanted.size() * block + skipped, inputs.size(),
+                   {std::span(scale).subspan(i * wanted.size()), block, skipped},
+                   panel_.data() + i * inputs.size() * size);
+      turn(here, inputs.size(), inputs.size(), outputs, panel_.data(), out.data() + first * size);
     }
   }
 
@@ -283,56 +328,64 @@ class Decoder {
     return group;
   }
 
-  void decode_words(Interval outputs, std::span<std::byte> out) {
+  void decode_words(Interval wanted, std::span<std::byte> out) {
     const bool is_gptq = form_.form == Form::gptq;
     const auto& order = is_gptq ? in_order : awq_order;
     const std::uint64_t inputs = form_.shape[1];
+    const std::uint64_t end = ceil_div(wanted.hi, word_codes) * word_codes;
+    const Interval outputs{wanted.lo / word_codes * word_codes, std::min(form_.shape[0], end)};
     const std::uint64_t count = outputs.size();
+    const std::uint64_t padded = end - outputs.lo;  // zero points, which fill their words
     const std::uint64_t groups_count = stored_.scales.shape[0];
     const std::uint64_t scale_size = stored_.scales.dtype.size;
     constexpr std::uint64_t word = sizeof(std::uint32_t);
-    const Interval words{outputs.lo / word_codes * word, ceil_div(outputs.hi, word_codes) * word};  // of outputs
+    const Interval words{outputs.lo / word_codes * word, end / word_codes * word};  // of outputs
     const auto scale =
         as_floats(stored_.scales.dtype, read_rows(stored_.scales, 0, groups_count, form_.shape[0] * scale_size,
                                                   {outputs.lo * scale_size, outputs.hi * scale_size}));
     const auto packed_zeros = read_rows(*stored_.zeros, 0, groups_count, stored_.zeros->shape[1] * word, words);
-    std::vector<float> zeros(groups_count * count);
+    const ProductSteps& steps = product_steps().front();
+    const std::vector<float> less(padded, -static_cast<float>(form_.stored_less));
+    const std::vector<float> ones(padded, 1);
+    std::vector<float> zeros(groups_count * padded);
     for (std::uint64_t group = 0; group < groups_count; ++group)
-      unpack(std::span(packed_zeros).subspan(group * words.size()), order,
-             std::span(zeros).subspan(group * count, count));
-    for (float& zero : zeros) zero += static_cast<float>(form_.stored_less);
+      steps.of_all(packed_zeros.data() + group * words.size(), order, {less.data(), ones.data()},
+                   zeros.data() + group * padded, padded);
 
     const std::vector<std::byte> group_of_each = groups();
     const std::uint64_t size = stored_.dtype.size;
-    values_.resize(count);
-    for (std::uint64_t first = 0; first < inputs; first += panel) {
-      const std::uint64_t here = std::min(panel, inputs - first);
-      const auto codes = is_gptq ? read_rows(stored_.codes, first / word_codes, ceil_div(here, word_codes),
-                                             stored_.codes.shape[1] * word, {outputs.lo * word, outputs.hi * word})
-                                 : read_rows(stored_.codes, first, here, stored_.codes.shape[1] * word, words);
+    for (std::uint64_t first = 0; first < inputs; first += panel_rows) {
+      const std::uint64_t here = std::min(panel_rows, inputs - first);
+      codes_ = is_gptq ? read_rows(stored_.codes, first / word_codes, ceil_div(here, word_codes),
+                                   stored_.codes.shape[1] * word, {outputs.lo * word, outputs.hi * word})
+                       : read_rows(stored_.codes, first, here, stored_.codes.shape[1] * word, words);
       panel_.resize(here * count * size);
       for (std::uint64_t i = 0; i < here; ++i) {
-        if (is_gptq)
-          unpack_one(std::span(codes).subspan(i / word_codes * count * word), i % word_codes, values_);
-        else
-          unpack(std::span(codes).subspan(i * words.size()), order, values_);
         const std::uint64_t group = group_of(group_of_each, first + i);
-        const float* const zero = zeros.data() + group * count;
-        const float* const of_group = scale.data() + group * count;
-        for (std::uint64_t k = 0; k < count; ++k) values_[k] = (values_[k] - zero[k]) * of_group[k];
-        finish(values_, std::span(panel_).subspan(i * count * size, count * size));
+        const std::byte* const row = codes_.data() + (is_gptq ? i / word_codes * count * word : i * words.size());
+        for (std::uint64_t k = 0; k < count; k += run_elements) {
+          const auto values = std::span(values_).first(std::min(run_elements, count - k));
+          const WordScales scales{zeros.data() + group * padded + k, scale.data() + group * count + k};
+          if (is_gptq)
+            steps.of_words(row + k * word, order[i % word_codes], scales, values.data(), values.size());
+          else
+            steps.of_all(row + k / word_codes * word, order, scales, values.data(), values.size());
+          finish(values, {ones, values.size(), 0}, panel_.data() + (i * count + k) * size);
+        }
       }
-      turn(here, count, inputs, out.data() + first * size);
+      turn(here, wanted.size(), count, inputs, panel_.data() + (wanted.lo - outputs.lo) * size,
+           out.data() + first * size);
     }
   }
 
   const StoredWeight& stored_;
   const QuantisedWeight& form_;
   const ReadPart& read_part_;
-  Cast cast_;
   const WeightTables& tables_;
+  std::optional<ShortNumbers> halves_;
+  Products products_;
   std::vector<std::byte> codes_;
-  std::vector<float> values_;
+  alignas(64) std::array<float, run_elements> values_;
   std::vector<std::byte> panel_;
 };
 
@@ -343,6 +396,14 @@ std::uint64_t rows_of(const QuantisedWeight& weight) {
 
 std::uint64_t columns_of(const QuantisedWeight& weight) {
   return weight.shape[weight.shape.size() - 1];
+}
+
+/// The rows of one matrix that `left` begins with, if they are so many that they can be decoded alone.
+std::optional<Interval> whole_rows(Interval left, std::uint64_t columns, std::uint64_t in_matrix, std::uint64_t most) {
+  const std::uint64_t row = left.lo / columns % in_matrix;
+  const std::uint64_t count = std::min({left.size() / columns, in_matrix - row, most});
+  if (left.lo % columns != 0 || count == 0 || count < std::min(most, in_matrix - row) / 2) return std::nullopt;
+  return Interval{row, row + count};
 }
 
 }  // namespace
@@ -359,7 +420,7 @@ std::optional<DecodedRows> decoded_rows(const QuantisedWeight& weight, const DTy
   // A panel of rows before it is turned, its codes, and of GPTQ and AWQ all scales and zero points.
   const std::uint64_t groups =
       weight.form == Form::mxfp4 ? 0 : ceil_div(columns_of(weight), std::max<std::uint64_t>(1, weight.block[1]));
-  const std::uint64_t each = checked_add(checked_mul(panel, dtype.size + sizeof(float)), checked_mul(groups, 16));
+  const std::uint64_t each = checked_add(checked_mul(panel_rows, dtype.size + sizeof(float)), checked_mul(groups, 16));
   part.size.decoding = checked_add(part.size.bytes, checked_add(checked_mul(part.rows, each), stretch_bytes));
   return part;
 }
@@ -404,6 +465,13 @@ void DequantisedFile::read(std::size_t dataset, std::uint64_t offset, std::span<
     const std::uint64_t outer = row / in_matrix;
     const std::uint64_t part = row % in_matrix / rows->rows;
     const Interval here{part * rows->rows, std::min(in_matrix, (part + 1) * rows->rows)};
+    if (const auto whole = whole_rows(left, columns, in_matrix, rows->rows)) {
+      const std::uint64_t count = whole->size() * columns;
+      Decoder(*stored, read_part, tables.are_read, tables.of)
+          .decode_rows(outer, *whole, out.subspan((left.lo - elements.lo) * size, count * size));
+      left.lo += count;
+      continue;
+    }
     const std::uint64_t first = (outer * in_matrix + here.lo) * columns;
     const std::uint64_t end = std::min(left.hi, first + here.size() * columns);
     const DecodedChunks::Size bytes{here.size() * columns * size, rows->size.decoding};

@@ -13,7 +13,7 @@
 #include "io/decoded_chunks.hpp"
 #include "io/file_cache.hpp"
 #include "layout/placement/quantised_weights.hpp"
-#include "tensor/cast.hpp"
+#include "tensor/codes.hpp"
 
 namespace ckpt {
 
@@ -27,9 +27,9 @@ struct StoredPart {
 
 /// The numbers of a weight that all of its elements need.
 struct WeightTables {
-  CodeNumbers numbers{};      ///< of codes
+  CodeTable codes;
   bool has_infinity = false;  ///< among the numbers of codes
-  CodeNumbers outer_numbers{};
+  CodeTable outer_codes;
   float factor = 1;
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "checkpoint/files_on_hosts.hpp"
 #include "io/posix_file.hpp"
 #include "layout/tables/paddle_tables.hpp"
 #include "layout/tables/shard_files.hpp"
@@ -103,11 +104,12 @@ std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesys
                                         Communicator& processes) {
   std::vector<TextTable> tables;
   std::vector<std::vector<FoundFile>> found;
-  agree(processes, [&] {
+  const auto find = [&] {
     if (processes.rank() != 0) return;
     tables = find_text_tables(layout, checkpoint);
     for (const TextTable& table : tables) found.push_back(files_of(table));
-  });
+  };
+  with_hosts_of_files(checkpoint, NeededOn::all_hosts, processes, [&] { agree(processes, find); });
   found = value_of(0, found, processes);
   if (processes.rank() == 0) return tables;
   for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)

@@ -49,7 +49,8 @@ constexpr std::array frameworks{
     Framework{.name = "TensorFlow",
               .is_meant = is_tensorflow,
               .describe = describe_tensorflow,
-              .is_part = is_tensorflow_prefix},
+              .is_part = is_tensorflow_prefix,
+              .is_unfinished = is_unfinished_tensorflow},
     Framework{.name = "Orbax", .is_meant = is_orbax, .describe = describe_orbax, .is_unfinished = is_unfinished_orbax},
     Framework{"PaddlePaddle, static", is_paddle_variables, describe_paddle_variables, true}};
 

@@ -29,6 +29,7 @@ struct DirectoryDescription {
   std::map<std::string, std::string> masters = {};  ///< best sources of the whole model's tensors, by the tensors'
                                                     ///< names: master weights, weights that others are tied to
   bool completes_given = false;                     ///< `layout` has the rules of a given one
+  std::vector<std::string> others = {};             ///< files beside these, of other checkpoints or in `left_out`
 };
 
 }  // namespace ckpt

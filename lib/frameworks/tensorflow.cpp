@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <regex>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -38,6 +39,12 @@ fs::path directory_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+/// While a checkpoint is saved, each device's part is a bundle, "model.ckpt_temp_5d1f/part-00000-of-00004".
+bool is_of_unfinished_save(const std::string& prefix) {
+  static const std::regex form(R"(part-\d{5,}-of-\d{5,})");
+  return std::regex_match(prefix, form);
+}
+
 bool is_table(const fs::path& path) {
   if (!is_plain(path)) return false;
   try {
@@ -58,6 +65,29 @@ std::optional<BundlePlace> named_bundle(const fs::path& path) {
   std::error_code none;
   if (name.empty() || fs::exists(path, none) || !is_plain(BundlePlace{directory, name}.index())) return std::nullopt;
   return BundlePlace{directory, name};
+}
+
+/// A text of protobuf's text format, up to its closing quote. Bytes beyond ASCII may be octal numbers.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] != '\\' || at + 1 == text.size()) {
+      plain += text[at];
+      continue;
+    }
+    constexpr std::size_t octal_digits = 3;
+    const std::size_t digits =
+        std::min(text.substr(at + 1).find_first_not_of("01234567"), std::min(octal_digits, text.size() - at - 1));
+    if (digits == 0) {
+      plain += text[++at];  // a quote or a backslash
+      continue;
+    }
+    unsigned byte = 0;
+    for (std::size_t i = 0; i < digits; ++i) byte = byte * 8 + static_cast<unsigned>(text[at + 1 + i] - '0');
+    plain += static_cast<char>(byte);
+    at += digits;
+  }
+  return plain;
 }
 
 /// The prefixes of the bundles in a directory of which the index and a data file are there.
@@ -109,6 +139,19 @@ std::vector<CutTensor> cut_tensors(const tensorflow::Bundle& bundle, const Piece
   return tensors;
 }
 
+/// The data files beside a bundle's that other indexes of the directory describe: those of other steps.
+std::vector<std::string> files_of_other_bundles(const BundlePlace& place) {
+  std::vector<std::string> others;
+  std::error_code error;
+  for (fs::directory_iterator it(place.directory, error), end; !error && it != end; it.increment(error)) {
+    std::string name = it->path().filename().string();
+    const auto prefix = tensorflow::prefix_of_data(name);
+    if (prefix && *prefix != place.prefix && is_plain(BundlePlace{place.directory, *prefix}.index()))
+      others.push_back(std::move(name));
+  }
+  return others;
+}
+
 /// "model.ckpt.data-{card:05}-of-00004", which describes the files if all of them hold something.
 std::string usual_name(const BundlePlace& place, std::size_t files) {
   if (place.prefix.find_first_of("{}*") != std::string::npos) return "";
@@ -127,6 +170,11 @@ bool is_tensorflow(const fs::path& directory) {
   return !bundles_in(directory).empty() || is_saved_model(directory);
 }
 
+bool is_unfinished_tensorflow(const fs::path& directory) {
+  const std::vector<std::string> prefixes = bundles_in(directory);
+  return !prefixes.empty() && std::ranges::all_of(prefixes, is_of_unfinished_save);
+}
+
 std::string newest_tensorflow_prefix(const fs::path& state_file) {
   constexpr std::string_view key = "model_checkpoint_path: \"";
   std::error_code error;
@@ -134,13 +182,17 @@ std::string newest_tensorflow_prefix(const fs::path& state_file) {
   std::ifstream in(state_file);
   for (std::string line; std::getline(in, line);)
     if (line.starts_with(key))
-      return fs::path(line.substr(key.size(), line.find('"', key.size()) - key.size())).filename().string();
+      return fs::path(unescaped(std::string_view(line).substr(key.size()))).filename().string();
   return "";
 }
 
 DirectoryDescription describe_tensorflow(const fs::path& path, SourceStore& /*store*/) {
   const auto named = named_bundle(path);
   const BundlePlace place = named ? *named : chosen_bundle(path);
+  if (is_of_unfinished_save(place.prefix))
+    throw Error(Kind::input, place.index().string(),
+                {"one part of a checkpoint whose save did not end", "a finished checkpoint of TensorFlow",
+                 "take another one: TensorFlow joins the parts when all are saved"});
   const fs::path directory = named ? named->directory : path;
   tensorflow::BundleContents contents = tensorflow::read_bundle(place);
   const std::string index = place.index().string();
@@ -151,12 +203,14 @@ DirectoryDescription describe_tensorflow(const fs::path& path, SourceStore& /*st
   for (const std::string& name : contents.bundle.files) paths.push_back(below == "." ? name : (below / name).string());
   const std::size_t count = paths.size();
   const PieceFiles files(std::move(paths), contents.slots, index);
-  return files.described(cut_tensors(contents.bundle, files),
-                         {.metadata = index,
-                          .origin = "what " + index + " says of itself",
-                          .usual = below == "." ? usual_name(place, count) : "",
-                          .elsewhere = Uneven::balanced},
-                         [&] { return std::move(contents.catalogs); });
+  DirectoryDescription described = files.described(cut_tensors(contents.bundle, files),
+                                                   {.metadata = index,
+                                                    .origin = "what " + index + " says of itself",
+                                                    .usual = below == "." ? usual_name(place, count) : "",
+                                                    .elsewhere = Uneven::balanced},
+                                                   [&] { return std::move(contents.catalogs); });
+  if (below == ".") described.others = files_of_other_bundles(place);
+  return described;
 }
 
 }  // namespace ckpt

@@ -15,6 +15,9 @@ bool is_tensorflow_prefix(const std::filesystem::path& path);
 /// Whether a directory has finished bundles, or is a SavedModel.
 bool is_tensorflow(const std::filesystem::path& directory);
 
+/// Whether a directory has nothing but parts of a save that did not end.
+bool is_unfinished_tensorflow(const std::filesystem::path& directory);
+
 /// Describes a bundle from its index: the one that the path names, the newest one that the directory's `checkpoint`
 /// names, or the only one. Each data file is a card, or several if it holds several pieces of a tensor. Throws input if
 /// the directory has several, or if the bundle is damaged or contradicts itself.

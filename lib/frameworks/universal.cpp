@@ -92,6 +92,7 @@ DirectoryDescription describe_universal(const fs::path& directory, SourceStore& 
   DirectoryDescription described = described_whole(std::move(paths), std::move(catalogs), directory.string(),
                                                    "what " + directory.string() + " says of itself");
   described.left_out.push_back("mp_rank_00_model_states.pt (what DeepSpeed keeps beside the parameters)");
+  described.others.emplace_back("mp_rank_00_model_states.pt");
   return described;
 }
 

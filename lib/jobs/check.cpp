@@ -15,6 +15,7 @@
 #include "checkpoint/read_manifest.hpp"
 #include "compare/content_search.hpp"
 #include "io/file_sum.hpp"
+#include "jobs/indexed_store.hpp"
 #include "jobs/types/memory_shares.hpp"
 #include "jobs/types/resources.hpp"
 #include "layout/names/model_files.hpp"
@@ -181,14 +182,14 @@ std::vector<Damage> compare_names(const Placement& placement, const Manifest& ma
   return damages;
 }
 
-/// Files of another run carry another layout; those of a format with an index carry none.
-std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest& manifest, Stores& stores) {
+/// Files of another run carry another layout; those of a directory with an index carry none.
+std::vector<Damage> compare_layouts(const Checkpoint& checkpoint, const Manifest& manifest, bool has_index) {
   std::map<const Schema*, bool> is_same;
   std::vector<Damage> damages;
   for (FileNumber file = 0; file < checkpoint.files().size(); ++file) {
     const Schema* schema = checkpoint.file(file).schema.get();
     const auto [known, is_new] = is_same.try_emplace(schema);
-    const bool carries_none = schema->layout.empty() && stores.named(schema->format).index() != nullptr;
+    const bool carries_none = schema->layout.empty() && has_index;
     if (is_new)
       known->second = carries_none || nlohmann::json::parse(schema->layout, nullptr, false) == manifest.layout_json;
     if (!known->second) damages.push_back({What::layout, checkpoint.file_name(file), "", {}});
@@ -373,7 +374,8 @@ void IntegrityCheck::check_data(const Manifest& manifest) {
   if (!reads(processes_, result_.damages, open_all)) return;
   agree(processes_, [&] { result_.deviations = expected_.of(opened->resolved.placement); });
   expected_.warn_of_idle({&result_.deviations});
-  add(compare_layouts(opened->checkpoint, manifest, stores_));
+  const bool has_index = indexed_store(opened->checkpoint, stores_, processes_) != nullptr;
+  add(compare_layouts(opened->checkpoint, manifest, has_index));
   const auto misnamed = compare_names(opened->resolved.placement, manifest);
   add(misnamed);
   if (!misnamed.empty()) return;

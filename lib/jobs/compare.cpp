@@ -15,6 +15,7 @@
 #include "jobs/average.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/dequantise.hpp"
+#include "jobs/indexed_store.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/pairing.hpp"
 #include "jobs/types/memory_shares.hpp"
@@ -328,6 +329,19 @@ void average_a(const CompareJob& job, ComparedSide& a, const Placement& b, Selec
   });
 }
 
+/// Names of B count if A's do that are spelled otherwise: in the tree of one of them, or by the index of its format.
+void add_other_spellings(const CompareJob& job, const ComparedSide& a, const ComparedSide& b, CountedNames& names) {
+  for (const auto& [name, in_tree] : a.files.tree_names()) names.add_alias(name, in_tree);
+  for (const auto& [name, in_tree] : b.files.tree_names()) names.add_alias(in_tree, name);
+  if (a.index != nullptr) names.count_as([&a](const std::string& name) { return a.index->tensor_name(name); });
+  if (b.index == nullptr) return;
+  const NameFilter filter(job.names);
+  for (const Tensor& tensor : a.placement().tensors()) {
+    const std::string name = filter.new_name(tensor.name);
+    names.add_alias(name, b.index->tensor_name(name));
+  }
+}
+
 }  // namespace
 
 CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& processes, Counters& counters) {
@@ -340,6 +354,8 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   agree(processes, [&] {
     for (ComparedSide* side : {&a, &b}) side->files.take_first_copies(job.first_copies);
   });
+  for (ComparedSide* side : {&a, &b})
+    if (const Store* const of_side = indexed_store(side->files, stores, processes)) side->index = of_side->index();
   if (!job.names.mapping) job.names.take_mapping(mapping_between(job, a.files, b.files, processes));
   if (!job.average.empty()) leave_out_states(a.files, job.names, job.is_explained, processes);
   if (job.dequantised)
@@ -356,8 +372,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
       a.resolved = resolve(a.files, conflict_of_a.keep, conflict_of_a.expected_shape);
       of_a = select(job.names, a.placement(), a.files.masters());
       names.emplace(job.names, a.resolved, *of_a);
-      for (const auto& [name, in_tree] : a.files.tree_names()) names->add_alias(name, in_tree);
-      for (const auto& [name, in_tree] : b.files.tree_names()) names->add_alias(in_tree, name);
+      add_other_spellings(job, a, b, *names);
     });
   });
   ConflictSource conflict_of_b{b.files, store};

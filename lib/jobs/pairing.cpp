@@ -52,7 +52,7 @@ Pairing::Pairing(const CompareJob& job, const ComparedSide& a, const ComparedSid
   of_a_.for_each_source([&](ParameterId parameter) { is_chosen_[parameter] = true; });
   if (!of_a_.links.empty()) links_.resize(a_of_.size());
   std::vector<bool> is_paired(a_of_.size(), false);
-  const NamesInOther in_b(a.files, b.files, b.placement());
+  const NamesInOther in_b(a.files, a.index, b.files, b.index, b.placement());
   for (std::size_t i = 0; i < of_a_.tensors.size(); ++i) {
     const Tensor& tensor = of_a_.tensors[i];
     if (const auto same = in_b.find(tensor.name)) {

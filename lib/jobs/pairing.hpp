@@ -14,6 +14,7 @@ namespace ckpt {
 struct ComparedSide {
   Checkpoint files;
   Resolved resolved;
+  const DirectoryIndex* index = nullptr;  ///< of its format
 
   const Placement& placement() const noexcept { return resolved.placement; }
 };

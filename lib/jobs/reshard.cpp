@@ -27,6 +27,7 @@
 #include "output/job_description.hpp"
 #include "output/resume.hpp"
 #include "output/sidecars.hpp"
+#include "output/stripes.hpp"
 #include "output/target_files.hpp"
 #include "output/target_names.hpp"
 #include "output/views.hpp"
@@ -203,7 +204,12 @@ void preview(Run& run, const ReshardSides& sides, Plan& plan) {
   run.report.peak_bytes = run.processes.maximum(peak_resident_bytes() + run.report.staging_bytes);
   run.text.report_to(run.report);
   run.text.write(run.report);
-  if (run.output.place() != nullptr) run.report.free_bytes = free_space(run.job.output.path);
+  run.report.open_files = run.open_files;
+  if (run.output.place() != nullptr && run.processes.rank() == 0) {
+    run.report.free_bytes = free_space(run.job.output.path);
+    run.report.refused_room = refused_room(run.job.output.path, run.report.bytes_to_write);
+    run.report.stripes = stripes_of(run.job.output.path);
+  }
   run.output.check_warnings();
   run.time("plan");
 }

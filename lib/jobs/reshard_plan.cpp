@@ -18,6 +18,7 @@
 #include "jobs/average.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/dequantise.hpp"
+#include "jobs/indexed_store.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/tree_names.hpp"
 #include "jobs/types/selection.hpp"
@@ -129,6 +130,7 @@ std::vector<std::string> names_in_index(const ReshardSides& sides) {
   const std::vector<Tensor>& tensors = sides.selection.tensors;
   const auto& files = sides.checkpoint.files();
   const bool keeps_names =
+      sides.indexed_by == &store ||
       std::all_of(files.begin(), files.end(), [&](const FileCatalog& file) { return has_form_of(file, store); });
   if (is_torch_dist(store)) {
     if (!keeps_names) return torch_dist_names(tensors);
@@ -149,10 +151,20 @@ void warn_of_nameless(const std::vector<std::string>& names, ReshardSides& sides
                                     "; as values, the first card's are kept, and each rank's states of generators");
 }
 
+void leave_out_empty(std::vector<std::string>& names, ReshardSides& sides) {
+  std::vector<std::string> empty;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (numel(sides.selection.tensors[i].shape) == 0) empty.push_back(std::exchange(names[i], ""));
+  if (!empty.empty())
+    sides.source.warnings.push_back("the output's format cannot hold tensors without elements: " + join(empty) +
+                                    ": left out");
+}
+
 /// Plans for a format with an index, which has each piece of a tensor once, as a separate array, and no groups.
 void resolve_pieces(ReshardSides& sides) {
-  const std::vector<std::string> names = names_in_index(sides);
+  std::vector<std::string> names = names_in_index(sides);
   warn_of_nameless(names, sides);
+  if (sides.store->traits().lacks_empty) leave_out_empty(names, sides);
   if (auto warning = is_torch_dist(*sides.store) ? unread_states(names) : ""; !warning.empty())
     sides.source.warnings.push_back(std::move(warning));
   const Layout layout = indexed_layout(sides.target.placement, names, *sides.store->index());
@@ -589,6 +601,7 @@ const Format& choose_format(const ReshardJob& job, const Layout& layout, Stores&
     file_name = job.target.names_files || !layout.files.is_default() ? layout.files.entries().front().path.text()
                                                                      : std::string();
   std::set<std::string> sources = source_formats(sides.checkpoint);
+  if (!job.output.is_single_file && sides.indexed_by != nullptr) sources = {std::string(sides.indexed_by->name())};
   if (job.output.is_pipe)
     std::erase_if(sources, [&](const std::string& name) { return stores.named(name).trees() != nullptr; });
   const Format& format = output_format(stores.formats(), job.format, file_name, sources);
@@ -619,6 +632,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stor
                                                           stores.reading(), processes)};
   agree(processes, [&] { sides.checkpoint.take_first_copies(job.first_copies); });
   open_deltas(job, stores.reading(), processes, sides);
+  sides.indexed_by = indexed_store(sides.checkpoint, stores, processes);
   if (job.target.is_like_expected) {
     agree(processes, [&] {
       if (processes.rank() == 0) sides.model = ModelDirectory::at(job.expectation->reference);

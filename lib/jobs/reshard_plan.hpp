@@ -29,7 +29,8 @@ struct ReshardSides {
   Checkpoint checkpoint;  ///< supplies all but tables: the newest layer that has anything else
   Resolved source = {};
   Selection selection = {};
-  Store* store = nullptr;  ///< of the output's format
+  Store* store = nullptr;       ///< of the output's format
+  Store* indexed_by = nullptr;  ///< of the source, if its directory has an index
   Resolved target = {};
   ModelDirectory model = {};     ///< for an output like a model's directory; what else lies there on process 0 alone
   ManifestHistory history = {};  ///< that the output's manifest keeps

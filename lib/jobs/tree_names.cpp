@@ -22,16 +22,21 @@ std::optional<std::vector<std::string>> names_in_tree(const Checkpoint& checkpoi
   return names;
 }
 
-NamesInOther::NamesInOther(const Checkpoint& a, const Checkpoint& b, const Placement& placement_of_b)
-    : b_(placement_of_b), in_tree_of_a_(a.tree_names()) {
+NamesInOther::NamesInOther(const Checkpoint& a, const DirectoryIndex* index_of_a, const Checkpoint& b,
+                           const DirectoryIndex* index_of_b, const Placement& placement_of_b)
+    : b_(placement_of_b), in_tree_of_a_(a.tree_names()), index_of_b_(index_of_b) {
   for (const auto& [name, in_tree] : b.tree_names()) of_tree_of_b_.emplace(in_tree, name);
+  if (index_of_a == nullptr) return;
+  for (ParameterId parameter = 0; parameter < b_.tensors().size(); ++parameter)
+    spelled_by_a_.emplace(index_of_a->tensor_name(b_.tensors()[parameter].name), parameter);
 }
 
 std::optional<ParameterId> NamesInOther::find(const std::string& name) const {
   if (const auto same = b_.find(name)) return same;
   if (const auto in_tree = in_tree_of_a_.find(name); in_tree != in_tree_of_a_.end()) return b_.find(in_tree->second);
-  const auto own = of_tree_of_b_.find(name);
-  return own == of_tree_of_b_.end() ? std::nullopt : b_.find(own->second);
+  if (const auto own = of_tree_of_b_.find(name); own != of_tree_of_b_.end()) return b_.find(own->second);
+  if (const auto spelled = spelled_by_a_.find(name); spelled != spelled_by_a_.end()) return spelled->second;
+  return index_of_b_ == nullptr ? std::nullopt : b_.find(index_of_b_->tensor_name(name));
 }
 
 }  // namespace ckpt

@@ -344,10 +344,10 @@ std::vector<std::string> FileSpecs::losses(Store& store) const {
   std::vector<std::string> losses;
   if (!lost_leaves_.empty()) losses.push_back(join(lost_leaves_));
   // In a directory with an index, only a tree carries what its framework keeps besides tensors.
-  const bool holds_its_own = store.index() == nullptr || store.trees() != nullptr;
-  if (holds_its_own && std::all_of(all.begin(), all.end(),
-                                   [&](const SourceSchema& each) { return each.schema->format == store.name(); }))
-    return losses;
+  const bool has_own_tree =
+      (store.index() == nullptr || store.trees() != nullptr) &&
+      std::ranges::all_of(all, [&](const SourceSchema& each) { return each.schema->format == store.name(); });
+  if (has_own_tree && (store.trees() == nullptr || store.trees()->holds_array_attributes())) return losses;
   const Placement& target = planner_.target();
   std::set<std::string> told;
   for (std::size_t entry = 0; entry < groups_.size(); ++entry) {
@@ -356,7 +356,9 @@ std::vector<std::string> FileSpecs::losses(Store& store) const {
       if (const auto& members = target.arrays()[array].members; where_.entry(array) == entry)
         forms[array] =
             Form{members.size() == 1 ? target.tensors()[members.front()].shape : InternedShape{1}, std::nullopt};
-    for (const std::string& what : store.losses(spec(entry, forms)))
+    FileSpec of_entry = spec(entry, forms);
+    if (has_own_tree) of_entry.attributes.clear();
+    for (const std::string& what : store.losses(of_entry))
       if (told.insert(what).second) losses.push_back(what);
   }
   return losses;

@@ -1,9 +1,21 @@
 #include "output/free_space.hpp"
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "io/posix_file.hpp"
 #include "output/places.hpp"
 
 namespace ckpt {
@@ -34,19 +46,63 @@ std::uint64_t bytes_in(const fs::path& path) {
   return bytes;
 }
 
+/// A file without a name, which goes when it is closed.
+Fd nameless_file(const fs::path& directory) {
+  if (Fd file(::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)); file) return file;
+  std::string name = (directory / ".ckpt-room-XXXXXX").string();  // network file systems make none without
+  Fd file(::mkostemp(name.data(), O_CLOEXEC));
+  if (file) ::unlink(name.c_str());
+  return file;
+}
+
+bool is_refusal(int errno_value) {
+  return errno_value == EDQUOT || errno_value == ENOSPC;
+}
+
+/// Why there is no room for a file of this size, as an errno; 0 if there is, or the file system does not say.
+int refusal_of(int file, std::uint64_t bytes) {
+  struct statfs info {};
+  if (::fstatfs(file, &info) != 0 || info.f_type == TMPFS_MAGIC) return 0;  // room would take memory
+  const auto size = static_cast<off_t>(std::min<std::uint64_t>(bytes, std::numeric_limits<off_t>::max()));
+  if (retried([&] { return ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size); }) == 0) return 0;
+  if (is_refusal(errno)) return errno;
+  constexpr std::array<char, 4096> block{};  // it reserves nothing: is there any room?
+  const bool is_taken = retried([&] { return ::write(file, block.data(), block.size()); }) >= 0 &&
+                        retried([&] { return ::fsync(file); }) == 0;
+  return !is_taken && is_refusal(errno) ? errno : 0;
+}
+
 }  // namespace
 
+fs::path existing_directory(const fs::path& output) {
+  return existing(fs::absolute(OutputPlaces(output).target).parent_path());
+}
+
 std::optional<std::uint64_t> free_space(const fs::path& output) {
-  const fs::path above = existing(fs::absolute(OutputPlaces(output).target).parent_path());
   std::error_code error;
-  const fs::space_info space = fs::space(above, error);
+  const fs::space_info space = fs::space(existing_directory(output), error);
   if (error || space.capacity == 0) return std::nullopt;
   return space.available;
 }
 
+std::string refused_room(const fs::path& output, std::uint64_t bytes) {
+  const std::uint64_t kept = bytes_in(OutputPlaces(output).partial);
+  if (bytes <= kept) return "";
+  const Fd file = nameless_file(existing_directory(output));
+  const int refusal = file ? refusal_of(file.get(), bytes - kept) : is_refusal(errno) ? errno : 0;
+  return refusal == 0 ? "" : std::generic_category().message(refusal);
+}
+
 void check_free_space(const fs::path& output, std::uint64_t bytes) {
   const std::optional<std::uint64_t> available = free_space(output);
-  if (!available || *available >= bytes || *available + bytes_in(OutputPlaces(output).partial) >= bytes) return;
+  if (!available || *available >= bytes || *available + bytes_in(OutputPlaces(output).partial) >= bytes) {
+    const std::string refused = refused_room(output, bytes);
+    if (refused.empty()) return;
+    throw Error(
+        Kind::io, output.string(),
+        {refused, "room for " + format_bytes(bytes) + ", the output", "free some of your quota or write elsewhere"})
+        .passing();
+  }
   throw Error(Kind::io, output.string(),
               {format_bytes(*available) + " are free there, " + format_bytes(bytes - *available) + " too few",
                "at least " + format_bytes(bytes) + " for the output", "free some space or write elsewhere"})

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "io/file_lock.hpp"
 #include "output/lock_token.hpp"
 
@@ -93,6 +94,12 @@ void remove_stale(const fs::path& file, const std::string& dead) {
   ::unlink(aside.c_str());
 }
 
+/// A job that was killed, or lost with its host, could not say so itself.
+void tell_of_lost(const fs::path& output, const std::string& token) {
+  if (is_token(token))
+    log::info("{}: the job that wrote it was killed, or lost with its host ({})", output.string(), holder_in(token));
+}
+
 }  // namespace
 
 bool OutputLock::is_in_place() const noexcept {
@@ -140,10 +147,12 @@ OutputLock OutputLock::take(const fs::path& file, const fs::path& output) {
     if (!lock.has_locks_ && !is_new) {
       const std::string token = lock.read();
       judge_by_token(token, file, output);
+      tell_of_lost(output, token);
       remove_stale(file, token);
       continue;
     }
     if (!lock.is_in_place()) continue;  // its last holder has removed it meanwhile, and a lock on it excludes nobody
+    if (!is_new) tell_of_lost(output, lock.read());
     lock.is_first_ = true;
     lock.write(lock.token_ = new_token());
     if (lock.has_locks_) ask_lock(lock.fd_.get(), F_RDLCK, second_byte);  // the job's other processes share it
@@ -156,7 +165,10 @@ OutputLock OutputLock::join(const fs::path& file, const fs::path& output, const 
   // Opening the directory makes NFS check again whether a name exists that did not a moment ago.
   const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const Fd directory(retried([&] { return ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  OutputLock lock(file, open_named(file, O_RDWR | O_APPEND));
+  Fd fd = open_named(file, O_RDWR | O_APPEND);
+  if (!fd && errno != ENOENT && errno != ENOTDIR && errno != ESTALE)
+    throw system_error(file.string(), "cannot be opened", errno, "do all processes run as one user?");
+  OutputLock lock(file, std::move(fd));
   if (!lock.fd_ || !lock.read().starts_with(token))
     throw Error(Kind::io, output.string(),
                 {"this process does not see what process 0 has made there", "a place that all processes share",

@@ -10,6 +10,7 @@
 #include "layout/names/naming.hpp"
 #include "output/sidecars.hpp"
 #include "processes/gather_all.hpp"
+#include "store/orbax/tree.hpp"
 #include "store/pickle/opaque.hpp"
 #include "store/tensorflow/read_bundle.hpp"
 #include "store/tensorflow/string_tensor.hpp"
@@ -261,6 +262,11 @@ SourceTrees::Tree SourceTrees::chosen(FileNumber target, SourceStore& store) {
   if (tree_format(*source_.file(first).schema) == tensorflow::format_name)
     return std::make_shared<const std::string>(tensorflow::chosen_tree(
         *read(first, store), [&](const std::string& name) { return name_of_value(first, target, name); }));
+  if (tree_format(*source_.file(first).schema) == orbax::format_name)
+    return std::make_shared<const std::string>(
+        orbax::chosen_tree(*read(first, store), [&](const std::string& name, bool is_array) {
+          return is_array ? name_of_tensor(first, target, name) : name_of_value(first, target, name);
+        }));
   std::vector<Tree> trees;
   std::vector<torch::TreePart> parts;
   for (const FileNumber file : origins_[target]) {

@@ -1,7 +1,10 @@
 #include "store/element_words.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 namespace ckpt {
 
@@ -25,6 +28,18 @@ std::string_view ElementWords::word(DType dtype) const {
   dtype.native = "";
   const auto found = std::ranges::find(pairs_, dtype, &Pair::dtype);
   return found == pairs_.end() ? std::string_view() : found->word;
+}
+
+bool is_bytes(const DType& dtype) {
+  return dtype.kind == ElementKind::other && dtype.name.starts_with("opaque");
+}
+
+std::string name_number_type(const DType& dtype, const std::string& name) {
+  constexpr std::array<std::pair<std::uint64_t, const char*>, 4> usual{
+      {{1, "f8_e4m3"}, {2, "bf16"}, {4, "f32"}, {8, "f64"}}};
+  const auto* const found = std::ranges::find(usual, dtype.size, &std::pair<std::uint64_t, const char*>::first);
+  return "say which numbers its bytes are, as --as '" + std::string(found == usual.end() ? "DTYPE" : found->second) +
+         ":" + name + "' does";
 }
 
 }  // namespace ckpt

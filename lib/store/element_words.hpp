@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,11 @@ namespace ckpt {
 
 /// Returns a type of one byte an element, which is moved but never interpreted.
 DType opaque_type(std::string_view name);
+
+/// Whether elements are bytes about which a file says nothing but their number: `--as` says which numbers they are.
+bool is_bytes(const DType& dtype);
+/// The remedy for a format that does not take them.
+std::string name_number_type(const DType& dtype, const std::string& name);
 
 /// A format's names of element types, mapped in both directions.
 class ElementWords {

@@ -255,6 +255,7 @@ struct FormatTraits {
                                     ///< the data has been written
   bool lacks_small_floats = false;  ///< types of one or two bytes that attributes make floats
   bool is_read_by_ranks = false;    ///< frameworks' ranks load such files, and expect their own names for them
+  bool lacks_empty = false;         ///< tensors without elements have no place
   /// An attribute of the root that readers of a model in several files require.
   std::optional<Attribute> model_attribute = {};
 };
@@ -270,6 +271,8 @@ class TreeFormat {
   /// Turns a tree that a file of another format has kept into the form in which SourceStore::tree returns one. The
   /// bytes may be anything: throws input if they are not a tree.
   virtual std::string admitted(const std::string& tree) const = 0;
+  /// Whether a tree has the attributes of arrays, too, that files of its own format have.
+  virtual bool holds_array_attributes() const noexcept { return true; }
 };
 
 /// The file that describes all others of a directory together, and is written last. In a format that has one, each

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "tensor/rounding.hpp"
+
 namespace ckpt {
 
 namespace {
@@ -14,17 +16,12 @@ namespace {
 constexpr std::uint64_t block_count = 1024;  // elements: a block in each of its forms stays in the first-level cache
 constexpr std::uint64_t largest_element = 8;
 
-constexpr std::uint32_t f32_sign = 0x80000000;
-constexpr std::uint32_t f32_infinity = 0x7f800000;
-
-/// Returns all ones if a < b, else zero. Compares magnitudes as signed numbers, which all instruction sets can do.
-constexpr std::uint32_t below(std::uint32_t a, std::uint32_t b) noexcept {
-  return 0U - static_cast<std::uint32_t>(static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b));
-}
-
-constexpr std::uint32_t select(std::uint32_t mask, std::uint32_t if_ones, std::uint32_t if_zero) noexcept {
-  return (if_ones & mask) | (if_zero & ~mask);
-}
+using rounding::below;
+using rounding::f32_infinity;
+using rounding::f32_sign;
+using rounding::select;
+using rounding::ToBF16;
+using rounding::ToF16;
 
 // --- one number: without branches, so that the compiler makes vectors of it
 // -------------------------------------------
@@ -61,55 +58,22 @@ struct F32ToF64 {
   static To of(From value, std::uint32_t& /*overflows*/) { return value; }
 };
 
-struct F32ToF16 {
+template <class Format>
+struct F32To {
   using From = std::uint32_t;
-  using To = std::uint16_t;
+  using To = typename Format::To;
   static To of(From bits, std::uint32_t& overflows) {
-    constexpr std::uint32_t least_normal = 0x38800000;        // 2^-14
-    constexpr std::uint32_t rounds_to_infinity = 0x477ff000;  // halfway from the largest number to the next, 65520
-    constexpr std::uint32_t half = 0x3f000000;                // its last bit has the value of a subnormal's last bit
     const std::uint32_t magnitude = bits & ~f32_sign;
-    const std::uint32_t normal = (magnitude - (112U << 23) + 0xfff + (magnitude >> 13 & 1U)) >> 13;
-    const float shifted = std::bit_cast<float>(magnitude) + std::bit_cast<float>(half);
-    const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(shifted) - half;
-    const std::uint32_t not_a_number = 0x7e00U | (magnitude >> 13 & 0x3ffU);
-    const std::uint32_t small = below(magnitude, least_normal);
-    const std::uint32_t in_range = below(magnitude, rounds_to_infinity);
+    overflows += ~below(magnitude, Format::rounds_to_infinity) & below(magnitude, f32_infinity) & 1U;
     const std::uint32_t nan = below(f32_infinity, magnitude);
-    const std::uint32_t finite = select(small, subnormal, normal);
-    const std::uint32_t result = select(nan, not_a_number, select(in_range, finite, 0x7c00U));
-    overflows += ~in_range & below(magnitude, f32_infinity) & 1U;
-    return static_cast<To>(result | (bits >> 16 & 0x8000U));
-  }
-};
-
-struct F32ToBF16 {
-  using From = std::uint32_t;
-  using To = std::uint16_t;
-  static To of(From bits, std::uint32_t& overflows) {
-    constexpr std::uint32_t rounds_to_infinity = 0x7f7f8000;
-    const std::uint32_t magnitude = bits & ~f32_sign;
-    const std::uint32_t rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
-    const std::uint32_t not_a_number = 0x7fc0U | (bits >> 16 & 0x8000U);
-    overflows += ~below(magnitude, rounds_to_infinity) & below(magnitude, f32_infinity) & 1U;
-    return static_cast<To>(select(below(f32_infinity, magnitude), not_a_number, rounded));
+    return static_cast<To>(select(nan, Format::not_a_number(bits), Format::number(bits)));
   }
 };
 
 struct F16ToF32 {
   using From = std::uint16_t;
   using To = std::uint32_t;
-  static To of(From bits, std::uint32_t& /*overflows*/) {
-    constexpr std::uint32_t exponents = 0x7c00U << 13;
-    constexpr std::uint32_t rebias = 112U << 23;
-    constexpr std::uint32_t least_normal = 113U << 23;
-    const std::uint32_t shifted = (bits & 0x7fffU) << 13;
-    const std::uint32_t exponent = shifted & exponents;
-    const float subnormal = std::bit_cast<float>(shifted + least_normal) - std::bit_cast<float>(least_normal);
-    const std::uint32_t normal = shifted + rebias;
-    const std::uint32_t finite = select(below(0, exponent), normal, std::bit_cast<std::uint32_t>(subnormal));
-    return select(below(exponent, exponents), finite, normal + rebias) | (bits & 0x8000U) << 16;
-  }
+  static To of(From bits, std::uint32_t& /*overflows*/) { return rounding::of_f16(bits); }
 };
 
 struct BF16ToF32 {
@@ -166,14 +130,14 @@ template <class Step>
   return take_step<Step>(from, to, count);
 }
 
-constexpr CastSteps avx2_steps{step_avx2<F64ToF32>,  step_avx2<F64ToOddF32>,        step_avx2<F32ToF64>,
-                               step_avx2<F32ToF16>,  step_avx2<F32ToBF16>,          step_avx2<F16ToF32>,
-                               step_avx2<BF16ToF32>, look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
+constexpr CastSteps avx2_steps{step_avx2<F64ToF32>,     step_avx2<F64ToOddF32>,        step_avx2<F32ToF64>,
+                               step_avx2<F32To<ToF16>>, step_avx2<F32To<ToBF16>>,      step_avx2<F16ToF32>,
+                               step_avx2<BF16ToF32>,    look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
 #endif
 
-constexpr CastSteps plain_steps{step_plain<F64ToF32>,  step_plain<F64ToOddF32>,       step_plain<F32ToF64>,
-                                step_plain<F32ToF16>,  step_plain<F32ToBF16>,         step_plain<F16ToF32>,
-                                step_plain<BF16ToF32>, look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
+constexpr CastSteps plain_steps{step_plain<F64ToF32>,     step_plain<F64ToOddF32>,       step_plain<F32ToF64>,
+                                step_plain<F32To<ToF16>>, step_plain<F32To<ToBF16>>,     step_plain<F16ToF32>,
+                                step_plain<BF16ToF32>,    look_up<ElementKind::f8_e4m3>, look_up<ElementKind::f8_e5m2>};
 
 /// Returns the step from a smaller type to f32; none for f32 itself.
 CastStep widening(const NumberFormat& from, const CastSteps& steps) {

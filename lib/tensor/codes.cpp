@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <utility>
 
 #include "tensor/number.hpp"
 
@@ -35,26 +37,25 @@ const CodeNumbers& numbers_of_e2m1() {
   return numbers;
 }
 
-void look_up(std::span<const std::byte> codes, std::uint64_t first, CodePacking packing, const CodeNumbers& numbers,
-             std::span<float> out) noexcept {
-  if (packing == CodePacking::bytes) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = numbers[std::to_integer<std::size_t>(codes[first + i])];
+CodeTable::CodeTable(CodePacking packing, const CodeNumbers& numbers) : packing_(packing), numbers_(numbers) {
+  if (packing == CodePacking::bytes) return;
+  for (std::size_t byte = 0; byte < pairs_.size(); ++byte) {
+    pairs_[byte] = {numbers[byte & 15U], numbers[byte >> 4U]};
+    if (packing == CodePacking::high_half_first) std::swap(pairs_[byte][0], pairs_[byte][1]);
+  }
+}
+
+void CodeTable::look_up(std::span<const std::byte> codes, std::uint64_t first, std::span<float> out) const noexcept {
+  const auto byte = [&](std::uint64_t at) { return std::to_integer<std::size_t>(codes[at]); };
+  if (packing_ == CodePacking::bytes) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = numbers_[byte(first + i)];
     return;
   }
-  const unsigned high = packing == CodePacking::high_half_first ? 0 : 1;  // which of a byte's codes is its upper half
-  const auto one = [&](std::uint64_t code) {
-    return numbers[std::to_integer<std::size_t>(codes[code / 2]) >> (code % 2 == high ? 4U : 0U) & 15U];
-  };
   std::size_t done = 0;
-  if (first % 2 == 1 && !out.empty()) out[done++] = one(first);
-  const std::byte* byte = codes.data() + (first + done) / 2;
-  const unsigned shift = high == 1 ? 0 : 4;
-  for (; done + 2 <= out.size(); done += 2, ++byte) {
-    const auto both = std::to_integer<std::size_t>(*byte);
-    out[done] = numbers[both >> shift & 15U];
-    out[done + 1] = numbers[both >> (4U - shift) & 15U];
-  }
-  if (done < out.size()) out[done] = one(first + done);
+  if (first % 2 == 1 && !out.empty()) out[done++] = pairs_[byte(first / 2)][1];
+  for (; done + 2 <= out.size(); done += 2)
+    std::memcpy(&out[done], &pairs_[byte((first + done) / 2)], sizeof pairs_[0]);
+  if (done < out.size()) out[done] = pairs_[byte((first + done) / 2)][0];
 }
 
 float e8m0_number(std::byte code) noexcept {
@@ -62,14 +63,10 @@ float e8m0_number(std::byte code) noexcept {
   return std::bit_cast<float>(exponent == 0 ? 1U << 22 : exponent << 23);  // 2^-127 is subnormal
 }
 
-void scale_blocks(std::span<float> numbers, std::uint64_t first, std::uint64_t block,
-                  std::span<const float> scales) noexcept {
-  std::size_t done = 0;
-  for (std::size_t i = 0; done < numbers.size(); ++i) {
-    const float scale = scales[i];
-    const std::size_t end = std::min<std::uint64_t>(numbers.size(), done + (block - (i == 0 ? first : 0)));
-    for (; done < end; ++done) numbers[done] *= scale;
-  }
+void scale_blocks(std::span<float> numbers, const BlockScales& scales) noexcept {
+  std::uint64_t end = scales.block - scales.first;
+  for (std::uint64_t begin = 0, i = 0; begin < numbers.size(); begin = end, end += scales.block, ++i)
+    for (float& number : numbers.subspan(begin, std::min(end, numbers.size()) - begin)) number *= scales.scales[i];
 }
 
 }  // namespace ckpt

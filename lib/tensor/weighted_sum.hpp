@@ -34,8 +34,8 @@ class WeightedSum {
   std::vector<Cast> widenings_;  // to f32, of f64 to f64
   NumberFormat to_;
   Cast rounding_;  // from f64
-  Cast rounding_of_f32_;
   bool has_f64_;
+  bool may_be_exact_ = true;  ///< f64 may have room for all bits of products and their sums
 };
 
 }  // namespace ckpt

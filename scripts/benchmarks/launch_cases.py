@@ -3,9 +3,9 @@ import shlex
 import statistics
 
 import measure
-from jobs import GPT56, GPT64, MAIN, MPIRUN
+from jobs import GPT56, GPT64, MAIN, MPIRUN, merging
 from measure import Side
-from rows import Case, reported, versus
+from rows import Case, data_text, reported, versus
 
 REPORTS = 5
 OUTSIDE = "outside (launch, MPI's start and end)"
@@ -20,16 +20,27 @@ def phases(side, space):
     return {phase: statistics.median(run[phase] for run in runs) for phase in runs[0]}
 
 
-def mpirun_phases(case, space, options):
+def empty_program(case, space, launcher):
+    """An MPI program that does nothing, with the transport that our programs choose on one node: the default one takes 0.2 s more to look for
+    networks. Nothing where it was not built."""
     empty = space.program("mpi_start_bench")
-    if not empty.exists():
-        print(f"{case}: not run: there is no {empty}")
+    if empty.exists():
+        return [*launcher, "--mca", "pml", "ob1", empty]
+    print(f"{case}: not run: there is no {empty}")
+    return []
+
+
+def then(side, command):
+    return Side(["sh", "-c", " && ".join(shlex.join(map(str, each)) for each in (side.command, command))], side.output)
+
+
+def mpirun_phases(case, space, options):
+    start = empty_program(case, space, MPIRUN)
+    if not start:
         return []
     output, other = space.path("out"), space.path("rival")
     together, alone = MAIN.side(space, output, MPIRUN), MAIN.side(space, other)
-    # With the transport that our programs choose on one node: the default one takes 0.2 s more to look for networks.
-    start = [*MPIRUN, "--mca", "pml", "ob1", empty]
-    both = Side(["sh", "-c", " && ".join(shlex.join(map(str, command)) for command in (alone.command, start))], other)
+    both = then(alone, start)
     row = versus(case, space, options, together, ("alone, then an empty MPI program", both),
                  space.checker("gpt", GPT56, output), 1.0, bytes=MAIN.bytes(space), definition="")
     of_alone, of_together = phases(alone, space), phases(together, space)
@@ -40,5 +51,23 @@ def mpirun_phases(case, space, options):
     return [row]
 
 
-CASES = {"mpirun-phases": Case(mpirun_phases, lambda quick: [("gpt", GPT64)],
+def mpirun_crowded(case, space, options):
+    """More processes than processors, and a job so small that what each process does besides its share counts."""
+    launcher = ("mpirun", "--oversubscribe", "-n", "8")
+    start = empty_program(case, space, launcher)
+    if not start:
+        return []
+    output, other = space.path("merged.h5"), space.path("rival.h5")
+    alone, merge = merging(space, "small", CARDS8, other), merging(space, "small", CARDS8, output)
+    together = Side([*launcher, *merge.command], output)
+    return [versus(case, space, options, together, ("alone, then an empty MPI program", then(alone, start)),
+                   space.checker("small", "whole", output), 1.1, bytes=space.bytes_of("small", CARDS8),
+                   definition=f"8 cards to one file, {data_text(space, 'small', CARDS8)}: wall of mpirun -n 8 ckpt-merge / that of ckpt-merge alone and "
+                   "mpirun -n 8 of a program with MPI_Init and MPI_Finalize alone, one after the other")]
+
+
+CARDS8 = "dp=2,tp=4"
+CASES = {"mpirun-crowded": Case(mpirun_crowded, lambda quick: [("small", CARDS8)],
+                                "mpirun -n 8 of a small merge / the job alone and an empty MPI program of 8"),
+         "mpirun-phases": Case(mpirun_phases, lambda quick: [("gpt", GPT64)],
                                "mpirun -n 2 / the job alone and an empty MPI program; where the time goes")}

@@ -132,6 +132,7 @@ def tiny(count):
 
 FULL = {
     "gpt": lambda: gpt(1792, 5, 10752),      # 2.0 GiB
+    "small": lambda: gpt(448, 5, 2688),      # 0.13 GiB
     "columns": lambda: columns(7488, 20),    # 2.0 GiB
     "rows": lambda: rows(1880, 40),          # 1.0 GiB
     "metadata": lambda: rows(8, 1000),       # 1,000 datasets a card, of 224 bytes each on 512 cards
@@ -142,6 +143,7 @@ FULL = {
 }
 QUICK = {
     "gpt": lambda: gpt(448, 1, 896),
+    "small": lambda: gpt(448, 1, 896),
     "columns": lambda: columns(128, 2),
     "rows": lambda: rows(64, 4),
     "metadata": lambda: rows(8, 20),

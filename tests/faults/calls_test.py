@@ -93,13 +93,15 @@ def on_one_rank(job, number):
 
 
 def without_blocks(job):
-    """The blocks of files are looked for before anything is moved: one clear message, and the job can go on."""
+    """The blocks of all files (1), then those of each (2), are looked for before anything is moved: one clear message, and the job can go on."""
     job.reference()
     for number, words in ((errno.ENOSPC, "No space left on device"), (errno.EDQUOT, "Disk quota exceeded")):
-        job.clear()
-        done = job.run(["--threads", "1"], {"at": f"fallocate 1 {number}"})
-        job.check_message(done, 75, str(job.place.directory), words)
-        job.check_again()
+        for call in (1, 2):
+            job.clear()
+            done = job.run(["--threads", "1"], {"at": f"fallocate {call} {number}"})
+            job.check_message(done, 75, str(job.place.directory), words)
+            check(call == 2 or not job.partial.exists(), f"something was written before the room was looked for: {done}")
+            job.check_again()
 
 
 def lock_in_two_writes(job):

@@ -1,4 +1,5 @@
 """What Orbax saves, read by the programs; and what they write in its form, restored by Orbax onto other meshes."""
+import collections
 import os
 
 os.environ.update(XLA_FLAGS="--xla_force_host_platform_device_count=8", JAX_PLATFORMS="cpu")
@@ -78,5 +79,28 @@ def steps():
         same(manager.restore(2, args=ocp.args.StandardRestore(like)), saved, "the manager")
 
 
+def trees():
+    """what an Orbax checkpoint becomes in Orbax's form restores into the tree that was saved, with its lists, empty containers and texts"""
+    place, numbers = jobs.scratch(), lambda *shape: np.arange(1, 1 + np.prod(shape), dtype="f4").reshape(shape)
+    moments = collections.namedtuple("moments", "mu nu")
+    saved = {
+        "params": {"mlp/~/linear_0": {"w": numbers(8, 6), "b": numbers(6)}, "x.y": numbers(2), "x": {"z": numbers(4)}},
+        "opt_state": (moments(numbers(8), numbers(8, 2)), {}, None, []),
+        "numbered": {"0": numbers(3), "1": numbers(2)},
+        "list": [numbers(3), {"of": numbers(2)}],
+        "step": 5,
+        "run": "é",
+    }
+    ocp.PyTreeCheckpointer().save(place / "saved", saved)
+    for arguments in (["--cards", 1], ["--cards", 2], ["--cards", 2, "--drop", "list.1*"]):
+        jobs.program("reshard", *arguments, "--strict", place / "saved", "-o", place / "out", "--force")
+        like = {**saved, "list": [numbers(3)]} if "--drop" in arguments else saved
+        found = ocp.PyTreeCheckpointer().restore(place / "out", item=like)
+        assert jax.tree.structure(found) == jax.tree.structure(like), found
+        assert found["run"] == "é"
+        same({k: v for k, v in found.items() if k != "run"}, jax.tree.map(np.asarray, {k: v for k, v in like.items() if k != "run"}), arguments)
+        jobs.program("verify", place / "out")
+
+
 if __name__ == "__main__":
-    jobs.main({"forms": forms, "steps": steps})
+    jobs.main({"forms": forms, "steps": steps, "trees": trees})

@@ -1,45 +1,8 @@
 #!/usr/bin/env bash
 # hosts_test.sh BIN: the programs in BIN on three hosts, which are namespaces of this machine: what they write, and what they say when
 # a host is lost. Exit status: 0 all as expected, 77 skipped (no namespaces here), 1 otherwise.
-set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-sample=$(cd "$here/../../scripts" && pwd)/make_sample
-# shellcheck source=tests/hosts/network.sh
-source "$here/network.sh"
-
-[[ $# == 1 && -x $1/ckpt-reshard ]] || { echo "usage: hosts_test.sh BIN, where BIN/ckpt-reshard is" >&2; exit 2; }
-bin=$(cd "$1" && pwd)
-missing=$(hosts_missing)
-if [[ -n $missing ]]; then
-  echo "skipped: $missing"
-  exit 77
-fi
-
-work=$(mktemp -d)
-trap 'hosts_stop; rm -rf "$work"' EXIT
-hosts_start "$work" h1 h2 h3
-export PATH=$bin:$PATH CKPT_MEMORY=64MiB CKPT_THREADS=1
-cd "$work"
-
-failures=0
-# expect NAME STATUS TEXT COMMAND...: COMMAND's status (any: not 0), and a text that it has to print.
-expect() {
-  local name=$1 wanted=$2 text=$3 status=0 begin=$SECONDS
-  shift 3
-  "$@" >said.log 2>&1 || status=$?
-  if [[ ($status == "$wanted" || ($wanted == any && $status != 0)) && $(cat said.log) == *"$text"* ]]; then
-    echo "ok: $name ($((SECONDS - begin)) s)"
-  else
-    echo "FAILED: $name: status $status, expected $wanted and the text '$text'; this was said:"
-    cat said.log
-    failures=$((failures + 1))
-  fi
-}
-on() {  # on HOSTS COMMAND...: as one job, a process on each host; login's own time limit is the last resort
-  local hosts=$1
-  shift
-  hosts_run login timeout --kill-after=1 40 mpirun -H "$hosts" "$@"
-}
+# shellcheck source=tests/hosts/cases.sh
+source "$(dirname "${BASH_SOURCE[0]}")/cases.sh"
 
 "$sample" -o job --mesh dp=2,tp=2 --bytes 24MB >sample.log
 "$sample" -o b6 --mesh dp=3,tp=2 --bytes 24MB --layout-only >>sample.log
@@ -100,10 +63,11 @@ for host in h1 h2; do hosts_rate "$host" 10gbit; done
 
 # Faults come while the data is on its way through slow links.
 hosts_rate h2 4mbit
-fault() {  # fault OUTPUT COMMAND...: the COMMAND happens once the job writes OUTPUT
+job_on=h1:1,h2:1
+fault() {  # fault OUTPUT COMMAND...: the COMMAND happens once the job ($job_on) writes OUTPUT
   local output=$1 job status=0
   shift
-  on h1:1,h2:1 env CKPT_STALL_TIMEOUT=5s "${from_local[@]}" -o "$output" &
+  on "$job_on" env CKPT_STALL_TIMEOUT=5s "${from_local[@]}" -o "$output" &
   job=$!
   until_true test -e "$output.partial" && sleep 1.5 && "$@"
   wait "$job" || status=$?
@@ -115,6 +79,11 @@ expect "a process that is stopped" any "error: process 1 (h2): nothing has come 
 expect "a link that goes down" any "error: process 1 (h2): nothing has come from it for 5 s" fault unplugged hosts_link h2 down
 hosts_link h2 up
 expect "a link that is back in time" 0 "wrote blinked" fault blinked bash -c "$(declare -p host_pid); $(declare -f hosts_link); hosts_link h2 down; sleep 1; hosts_link h2 up"
+job_on=h3:1,h1:1,h2:1
+expect "a link between two hosts without process 0" any \
+  "error: process 2 (h2): nothing has come from it at process 1 (h1) for 5 s; is the network between the two down?" fault between hosts_apart h1 h2
+hosts_together h1 h2
+job_on=h1:1,h2:1
 expect "a process that is killed" any "" fault killed hosts_signal h2 KILL ckpt-reshard
 time_is_up() {  # as Slurm says it
   local signal host
@@ -123,7 +92,7 @@ time_is_up() {  # as Slurm says it
   done
 }
 expect "a job whose time is up" any "error: ended by SIGTERM" fault told time_is_up
-for output in stopped unplugged killed told; do
+for output in stopped unplugged between killed told; do
   expect "it goes on after this ($output)" 0 "wrote $output" on h1:1,h3:1,h2:1 ckpt-reshard --from job.json --to b6.json --resume job -o "$output"
   expect "to the same end" 0 "" diff -r b6 "$output"
 done

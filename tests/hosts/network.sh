@@ -4,6 +4,7 @@
 #                             login, runs mpirun
 #   hosts_run NAME COMMAND... runs a command on a host, in this directory
 #   hosts_link NAME up|down   pulls a host's cable, or puts it back
+#   hosts_apart NAME NAME     pulls the cable between two hosts alone; hosts_together puts it back
 #   hosts_rate NAME RATE      limits a host's link, both ways: 20mbit
 #   hosts_signal NAME SIGNAL PROGRAM  sends a signal to the program's process on a host
 #   hosts_stop                ends all of them, and what runs there
@@ -13,7 +14,7 @@ declare -A host_pid=()
 
 hosts_missing() {
   local program
-  for program in unshare nsenter ip tc mpirun pgrep; do
+  for program in unshare nsenter ip bridge tc mpirun pgrep; do
     command -v "$program" >/dev/null || { echo "no $program here"; return; }
   done
   unshare --net --uts --ipc --mount --pid --fork true 2>/dev/null || { echo "namespaces are not allowed here (they need root)"; return; }
@@ -78,6 +79,10 @@ hosts_run() {
 }
 
 hosts_link() { nsenter -t "${host_pid[hub]}" -n ip link set "to-$1" "$2"; }
+
+hosts_apart() { hosts_bridge "$1" isolated on && hosts_bridge "$2" isolated on; }
+hosts_together() { hosts_bridge "$1" isolated off && hosts_bridge "$2" isolated off; }
+hosts_bridge() { nsenter -t "${host_pid[hub]}" -n bridge link set dev "to-$1" "${@:2}"; }
 
 hosts_rate() {
   nsenter -t "${host_pid[hub]}" -n tc qdisc replace dev "to-$1" root tbf rate "$2" burst 128k latency 50ms

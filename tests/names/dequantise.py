@@ -74,7 +74,7 @@ def nibbles_of_words(words, axis):
 
 def gptq(qweight, qzeros, scales, g_idx):
     """Version 1, which stores zeros less one: qweight [i/8, o], qzeros [g, o/8], scales f16 [g, o], g_idx [i] -> [o, i]"""
-    codes, zeros = nibbles_of_words(qweight, 0), nibbles_of_words(qzeros, 1) + 1
+    codes, zeros = nibbles_of_words(qweight, 0), nibbles_of_words(qzeros, 1)[:, :qweight.shape[1]] + 1
     return ((codes - zeros[g_idx]).astype(np.float32) * scales.astype(np.float32)[g_idx]).T
 
 

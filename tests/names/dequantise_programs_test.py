@@ -100,6 +100,10 @@ def families():
     for name, index in (("plain", np.arange(inputs) // group), ("acted", RANDOM.permutation(np.arange(inputs) // group))):
         stored |= {f"{name}.qweight": codes, f"{name}.qzeros": zeros, f"{name}.scales": scales, f"{name}.g_idx": index.astype(np.int32)}
         meant[f"{name}.weight"] = reference.gptq(codes, zeros, scales, index)
+    index = np.arange(inputs) // group
+    codes, few, scales_of_odd = words(inputs // 8, 77), words(inputs // group, 10), scale(inputs // group, 77, dtype=np.float16)
+    stored |= {"odd.qweight": codes, "odd.qzeros": few, "odd.scales": scales_of_odd, "odd.g_idx": index.astype(np.int32)}
+    meant["odd.weight"] = reference.gptq(codes, few, scales_of_odd, index)
     codes = words(inputs, outputs // 8)
     stored |= {"awq.qweight": codes, "awq.qzeros": zeros, "awq.scales": scales}
     meant["awq.weight"] = reference.awq(codes, zeros, scales, group)

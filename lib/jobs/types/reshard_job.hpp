@@ -77,6 +77,9 @@ struct Report {
   /// From a dry run: the most memory that a process of the job holds, staging included.
   std::uint64_t peak_bytes = 0;
   std::optional<std::uint64_t> free_bytes = {};  ///< from a dry run: where the output goes
+  std::string refused_room;                      ///< from a dry run: why the output has no room there in spite of that
+  std::uint64_t open_files = 0;                  ///< from a dry run: how many each cache of files may hold open
+  std::string stripes;                           ///< from a dry run: how a parallel file system spreads new files
   std::uint64_t bytes_read = 0;                  ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;

@@ -350,6 +350,10 @@ CountedNames::CountedNames(const NameChoice& choice, const Resolved& source, con
 }
 
 bool CountedNames::counts(const std::string& name) const {
+  return counts_itself(name) || (spelled_ && !left_out_.contains(name) && counts_itself(spelled_(name)));
+}
+
+bool CountedNames::counts_itself(const std::string& name) const {
   if (taken_.contains(name)) return true;
   return !left_out_.contains(name) && name_filter_.is_kept(name) && choice_.is_kept(side_, name, false) &&
          !(choice_.mapping && choice_.mapping->is_no_weight(name));

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -139,13 +140,18 @@ class CountedNames {
   bool counts(const std::string& name) const;
   /// Gives a tensor another name, which counts if that tensor does. An alias that the source itself has is unaffected.
   void add_alias(const std::string& name, const std::string& alias);
+  /// Makes every other name count if what `spelled` makes of it does.
+  void count_as(std::function<std::string(const std::string&)> spelled) { spelled_ = std::move(spelled); }
 
  private:
+  bool counts_itself(const std::string& name) const;
+
   const NameChoice& choice_;
   NameFilter name_filter_;
   std::string side_;  ///< of the output
   std::set<std::string> taken_;
   std::set<std::string> left_out_;
+  std::function<std::string(const std::string&)> spelled_;
 };
 
 /// The output's layout: exactly one of these.

@@ -17,6 +17,22 @@ constexpr int beat_tag = 3;
 constexpr std::chrono::seconds interval(1);
 constexpr int warned_after_s = 30;
 
+/// Whom a process watches, ascending.
+std::vector<int> watched_by(int rank, const Communicator& processes) {
+  std::vector<bool> is_first;  // of its host
+  std::uint32_t hosts = 0;
+  for (const std::uint32_t host : host_numbers(processes)) {
+    is_first.push_back(host == hosts);
+    if (is_first.back()) ++hosts;
+  }
+  std::vector<int> watched;
+  for (int other = 0; other < processes.size(); ++other) {
+    const bool are_first = is_first[static_cast<std::size_t>(rank)] && is_first[static_cast<std::size_t>(other)];
+    if (other != rank && (other == 0 || rank == 0 || are_first)) watched.push_back(other);
+  }
+  return watched;
+}
+
 }  // namespace
 
 std::timed_mutex& turn_at_mpi() {
@@ -27,9 +43,7 @@ std::timed_mutex& turn_at_mpi() {
 template <class Abi>
 Heartbeat<Abi>::Heartbeat(const Communicator& processes, typename Mpi::Comm comm)
     : processes_(processes), comm_(comm), patience_s_(static_cast<int>(Communicator::default_patience.count())) {
-  const bool is_first = processes_.rank() == 0;
-  for (int rank = is_first ? 1 : 0; rank < (is_first ? processes_.size() : 1); ++rank)
-    peers_.emplace_back().rank = rank;
+  for (const int rank : watched_by(processes_.rank(), processes_)) peers_.emplace_back(rank);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -52,8 +66,8 @@ bool Heartbeat<Abi>::leave() {
 
 template <class Abi>
 typename Heartbeat<Abi>::Peer* Heartbeat<Abi>::of(int rank) noexcept {
-  const auto index = static_cast<std::size_t>(processes_.rank() == 0 ? rank - 1 : rank);
-  return rank >= 0 && index < peers_.size() ? &peers_[index] : nullptr;
+  const auto found = std::ranges::lower_bound(peers_, rank, {}, &Peer::rank);
+  return found != peers_.end() && found->rank == rank ? &*found : nullptr;
 }
 
 template <class Abi>
@@ -115,7 +129,7 @@ void Heartbeat<Abi>::run() {
 /// Sends a message, unless the one before it is still on its way; the last message is always sent.
 template <class Abi>
 void Heartbeat<Abi>::beat(bool is_last) {
-  const Beat now{is_last ? 1U : 0U, processes_.rank() == 0 ? Work() : shared()};
+  const Work mine = processes_.rank() == 0 ? Work() : shared();
   const std::lock_guard turn(turn_at_mpi());
   if (is_stopped_) return;
   for (Peer& peer : peers_) {
@@ -123,7 +137,7 @@ void Heartbeat<Abi>::beat(bool is_last) {
     if (peer.is_sending) mpi_.check(mpi_.test(&peer.request, &is_sent, mpi_.no_status()), "MPI_Test");
     peer.is_sending = is_sent == 0;
     if (peer.is_sending || peer.is_told) continue;
-    peer.beat = now;
+    peer.beat = {is_last ? 1U : 0U, peer.rank == 0 ? mine : Work()};
     mpi_.check(mpi_.isend(&peer.beat, sizeof(Beat), mpi_.byte, peer.rank, beat_tag, comm_, &peer.request), "MPI_Isend");
     peer.is_sending = true;
     peer.is_told = is_last;
@@ -153,22 +167,37 @@ void Heartbeat<Abi>::listen() {
 }
 
 template <class Abi>
+bool Heartbeat<Abi>::is_between_others(const Peer& peer) const {
+  return peer.rank != 0 && processes_.rank() != 0;
+}
+
+/// One error is enough: of a lost host process 0 speaks, of a lost link the lower rank, and they end the others.
+template <class Abi>
+int Heartbeat<Abi>::limit_of(const Peer& peer) const {
+  if (!is_between_others(peer)) return patience_s_ + std::min(processes_.local_rank(), 4);
+  return patience_s_ + (processes_.rank() < peer.rank ? 2 : 4);
+}
+
+template <class Abi>
 void Heartbeat<Abi>::judge() {
-  // The first process of a host speaks first, and ends the others: one error is enough.
-  const int limit = patience_s_ + std::min(processes_.local_rank(), 4);
   for (Peer& peer : peers_) {
     if (peer.has_left) continue;
-    const std::lock_guard turn(turn_at_mpi());  // names are known late
     const int silent = ++peer.silent_s;
-    if (silent == warned_after_s && silent < limit)
+    if (silent == warned_after_s && silent < limit_of(peer))
       log::warn("no progress for {} s: waiting for {}", silent, processes_.name_of(peer.rank));
-    if (silent <= limit) continue;
-    throw Error(Kind::peer, processes_.name_of(peer.rank),
-                {"nothing has come from it for " + std::to_string(patience_s_) + " s",
-                 "",
-                 "is its host down, its network, or was the process stopped?",
-                 {Advice::What::more_patience, ""}});
+    if (silent > limit_of(peer)) give_up(peer);
   }
+}
+
+template <class Abi>
+void Heartbeat<Abi>::give_up(const Peer& peer) const {
+  const std::string where = is_between_others(peer) ? " at " + processes_.name_of(processes_.rank()) : "";
+  throw Error(Kind::peer, processes_.name_of(peer.rank),
+              {"nothing has come from it" + where + " for " + std::to_string(patience_s_) + " s",
+               "",
+               is_between_others(peer) ? "is the network between the two down?"
+                                       : "is its host down, its network, or was the process stopped?",
+               {Advice::What::more_patience, ""}});
 }
 
 template <class Abi>

@@ -20,15 +20,16 @@ namespace ckpt {
 /// Every call of MPI is made under this lock: an MPI need not allow several threads at once.
 std::timed_mutex& turn_at_mpi();
 
-/// Finds out whether the other processes still run and can be reached. Once a second, a thread of its own sends a small
-/// message from process 0 to every other one, and from each of them to process 0, whatever else the processes do. If
+/// Finds out whether the other processes still run and can be reached. Once a second, a thread of its own exchanges a
+/// small message with every process that this one watches, whatever else the processes do: process 0 and every other
+/// one watch each other, and so do the first processes of all hosts, as a link may be down between two hosts alone. If
 /// nothing comes from one of them for too long, `end_work` ends this process's work with an error that names it.
 template <class Abi>
 class Heartbeat {
  public:
   using Mpi = MpiCalls<Abi>;
 
-  /// `processes` gives numbers and names; `comm` is its communicator.
+  /// `processes` gives numbers, hosts and names; `comm` is its communicator.
   Heartbeat(const Communicator& processes, typename Mpi::Comm comm);
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
@@ -52,7 +53,7 @@ class Heartbeat {
   };
   /// What this process knows of one that it watches.
   struct Peer {
-    int rank = 0;
+    int rank;
     std::atomic<int> silent_s{0};
     bool has_left = false;
     Work work;    ///< under mutex_
@@ -67,6 +68,9 @@ class Heartbeat {
   void beat(bool is_last);
   void listen();
   void judge();
+  bool is_between_others(const Peer& peer) const;
+  int limit_of(const Peer& peer) const;
+  [[noreturn]] void give_up(const Peer& peer) const;
   bool is_over() const;
   Peer* of(int rank) noexcept;
 

@@ -94,7 +94,9 @@ void prefer_shared_memory() {
   const auto all = variable("OMPI_COMM_WORLD_SIZE");
   const bool is_one_node =
       all ? all == variable("OMPI_COMM_WORLD_LOCAL_SIZE") : variable("SLURM_STEP_NUM_NODES") == "1";
-  if (is_one_node) setenv("OMPI_MCA_pml", "ob1", 0);
+  if (!is_one_node) return;
+  setenv("OMPI_MCA_pml", "ob1", 0);
+  setenv("HWLOC_COMPONENTS", "-linuxpci,-pci", 0);
 }
 
 }  // namespace ckpt

@@ -41,13 +41,13 @@ constexpr std::chrono::seconds agreement_time(2);
 
 /// Waits until `is_done()`, or throws what `check_interrupt` does, in case of a signal after `grace`. Processes wait
 /// for one another here: MPI would keep a processor busy, which this process's own threads, or the process that is
-/// waited for, may need.
+/// waited for, may need. If the node has fewer processors than processes (`is_crowded`), it surely does.
 template <class IsDone>
-void poll_until(std::chrono::seconds grace, const IsDone& is_done) {
+void poll_until(std::chrono::seconds grace, bool is_crowded, const IsDone& is_done) {
   using Clock = std::chrono::steady_clock;
-  constexpr int tries = 100;  // some tens of microseconds
+  const int tries = is_crowded ? 1 : 100;  // some tens of microseconds
   std::optional<Clock::time_point> limit;
-  Backoff pause;
+  Backoff pause(std::chrono::microseconds(is_crowded ? 1000 : 100));
   for (int n = 0; !is_done(); ++n) {
     if (is_interrupted() && !limit) limit = Clock::now() + grace;
     if (!limit || Clock::now() >= *limit) check_interrupt();
@@ -134,7 +134,7 @@ template <class Abi>
 template <class IsDone>
 void MpiCommunicator<Abi>::wait(std::chrono::seconds grace, const IsDone& is_done) {
   try {
-    poll_until(grace, is_done);
+    poll_until(grace, is_crowded_, is_done);
   } catch (...) {
     if (heartbeat_) heartbeat_->stop();
     const std::unique_lock turn(turn_at_mpi(), std::chrono::seconds(1));  // a beat under way ends first
@@ -162,8 +162,8 @@ MpiCommunicator<Abi>::MpiCommunicator(std::uint64_t largest_message)
       exceptions_at_start_(std::uncaught_exceptions()) {
   try {
     connect();
-    heartbeat_.emplace(*this, handle());
     introduce();
+    heartbeat_.emplace(*this, handle());
   } catch (...) {
     if (heartbeat_) heartbeat_->stop();
     if (started_mpi_) mpi_.abort(mpi_.world, 1);  // no destructor will run, and the others may have connected
@@ -187,6 +187,7 @@ void MpiCommunicator<Abi>::connect() {
   const Owner owner(node);
   mpi_.check(mpi_.comm_rank(node, &local_rank_), "MPI_Comm_rank");
   mpi_.check(mpi_.comm_size(node, &local_size_), "MPI_Comm_size");
+  is_crowded_ = local_size_ > ::sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 /// Learns the others' hosts.
@@ -194,9 +195,7 @@ template <class Abi>
 void MpiCommunicator<Abi>::introduce() {
   std::array<char, 256> host{};
   static_cast<void>(::gethostname(host.data(), host.size() - 1));
-  std::vector<std::string> hosts = all_gather(host.data());
-  const std::lock_guard turn(turn_at_mpi());  // the heartbeat may ask for names
-  hosts_ = std::move(hosts);
+  hosts_ = all_gather(host.data());
   if (std::ranges::count(hosts_, hosts_.front()) == size_) hosts_.clear();
 }
 
@@ -256,7 +255,7 @@ void MpiCommunicator<Abi>::broadcast_into(std::string& bytes, int root) {
     collectively("MPI_Ibcast", [&](typename Mpi::Request* request) {
       return mpi_.ibcast(at, count, mpi_.byte, root, handle(), request);
     });
-    heartbeat_->hear(root);
+    if (heartbeat_) heartbeat_->hear(root);
   });
 }
 

@@ -109,6 +109,7 @@ class MpiCommunicator final : public Communicator {
   int size_ = 1;
   int local_rank_ = 0;
   int local_size_ = 1;
+  bool is_crowded_ = false;  ///< this node has more processes than processors
   Owner comm_;
   std::vector<std::string> hosts_;  ///< by rank; none if all are on one
   Sent sent_;

@@ -129,13 +129,14 @@ std::set<std::string> sockets_to_server(const LaunchEnvironment& environment, co
 }  // namespace
 
 std::optional<ParentRank> parent_rank(const LaunchEnvironment& environment, const fs::path& proc) {
-  const std::set<std::string> sockets = sockets_to_server(environment, proc);
+  std::optional<std::set<std::string>> sockets;  // a list of all connections takes the system long
   std::optional<ParentRank> nearest;
   std::uint64_t process = parent_of(proc / "self");
   for (int n = 0; process > 1 && n < most_processes_above; ++n) {
     const fs::path place = proc / std::to_string(process);
     if (!has_same_place(text_of(place / "environ"), environment)) break;
-    const ParentRank above{process, has_open(place, sockets),
+    if (!sockets) sockets = sockets_to_server(environment, proc);
+    const ParentRank above{process, has_open(place, *sockets),
                            text_of(place / "maps").find("/libmpi") != std::string::npos};
     if (above.is_connected) return above;
     if (!nearest || (above.has_mpi && !nearest->has_mpi)) nearest = above;

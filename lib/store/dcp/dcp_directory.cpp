@@ -163,6 +163,7 @@ DcpMetadata read_dcp_metadata(const std::filesystem::path& directory) {
   for_each_in_parallel(static_cast<unsigned>(std::min(cores, most_parts)), files.size(),
                        [&](std::uint64_t n) { parts[n] = read_metadata_file(files[n]); });
   DcpMetadata metadata = files.size() == 1 ? std::move(parts.front()) : merged(std::move(parts));
+  check_has_chunks(metadata);
   last_contents().keep(statuses_of(files), without_chunks(metadata));
   return metadata;
 }

@@ -150,7 +150,6 @@ class DcpReader {
                                          [](const auto& a, const auto& b) { return a.box.lo == b.box.lo; });
     if (same != chunks.end())
       refuse_dcp("", "has two chunks that begin at " + to_string(same->box.lo), "chunks that do not overlap");
-    if (chunks.empty()) refuse_dcp("", "has no chunk", "chunks that cover " + to_string(tensor.shape));
   }
 
   void add_places(PickleId places) {
@@ -308,6 +307,12 @@ void renumber(DcpMetadata& rank, std::unordered_map<std::string, std::uint32_t>&
 }
 
 }  // namespace
+
+void check_has_chunks(const DcpMetadata& metadata) {
+  for (const DcpTensor& tensor : metadata.tensors)
+    if (tensor.chunks.empty())
+      refuse_dcp("/" + tensor.name, "has no chunk", "chunks that cover " + to_string(tensor.shape));
+}
 
 DcpMetadata merged(std::vector<DcpMetadata> ranks) {
   DcpMetadata all;

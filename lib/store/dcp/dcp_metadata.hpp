@@ -65,6 +65,10 @@ struct DcpMetadata {
 /// https://github.com/pytorch/pytorch, torch/distributed/checkpoint/metadata.py and filesystem.py
 DcpMetadata parse_dcp_metadata(std::string_view pickle);
 
+/// Throws input for a tensor without a chunk. One rank's metadata may have such: a rank may hold no row of a small
+/// tensor.
+void check_has_chunks(const DcpMetadata& metadata);
+
 /// Merges the metadata of ranks that saved without collectives, where each describes its own files. What several ranks
 /// describe is a replica: a chunk in several files, an object that occurs several times. Throws input, naming the
 /// tensor, if they contradict each other.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/element_words.hpp"
 #include "store/hdf5/type_name.hpp"
 #include "store/number_words.hpp"
 
@@ -158,7 +159,7 @@ TypeId plain_type(const DType& dtype);
   throw Error(Kind::input, "",
               {"elements of " + dtype.name + ", which HDF5 files cannot hold as they are",
                "",
-               "",
+               is_bytes(dtype) ? name_number_type(dtype, "NAME") : "",
                {Advice::What::leave_out, ""}});
 }
 

@@ -10,6 +10,7 @@
 #include "io/crc.hpp"
 #include "io/zstd.hpp"
 #include "store/chunked_array.hpp"
+#include "store/narrow_numbers.hpp"
 #include "tensor/strided_copy.hpp"
 
 namespace ckpt::orbax {
@@ -143,11 +144,16 @@ void ChunkReader::read(std::size_t index, const DecodedChunks::Size& size, Inter
   if (size.bytes != (is_in_place(array.form) ? 0 : array.form.chunk_bytes()))
     throw Error(Kind::input, "",
                 {"has other chunks now", "those that were catalogued", "is the checkpoint still being written?"});
-  if (size.bytes == 0) return read_in_place(array, elements, out);
-  DecodedChunks::Key key = key_;
-  key.dataset = index;
-  read_chunked(*chunks_, key, size, chunked(array.form), elements, out,
-               [&](const Shape& place, std::span<std::byte> chunk) { decode(array, size.decoding, place, chunk); });
+  if (size.bytes == 0) {
+    read_in_place(array, elements, out);
+  } else {
+    DecodedChunks::Key key = key_;
+    key.dataset = index;
+    read_chunked(*chunks_, key, size, chunked(array.form), elements, out,
+                 [&](const Shape& place, std::span<std::byte> chunk) { decode(array, size.decoding, place, chunk); });
+  }
+  if (const auto narrow = narrow_number(array.form.mark))
+    widen(*narrow, {out, static_cast<std::size_t>(elements.size())});
 }
 
 void ChunkReader::read_bytes(const Place& place, std::uint64_t offset, std::span<std::byte> out) {

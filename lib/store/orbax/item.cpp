@@ -13,6 +13,7 @@
 #include "io/posix_file.hpp"
 #include "io/small_text.hpp"
 #include "store/chunked_array.hpp"
+#include "store/orbax/tree.hpp"
 
 namespace ckpt::orbax {
 
@@ -40,7 +41,7 @@ class Tree {
   explicit Tree(const fs::path& directory) {
     try {
       if (is_there(directory / item_metadata)) read_tree(directory / item_metadata);
-      if (is_there(directory / "_strings.json")) read_texts(directory / "_strings.json");
+      if (is_there(directory / item_texts)) read_texts(directory / item_texts);
       std::error_code error;
       for (fs::directory_iterator it(directory / "array_metadatas", error), end; !error && it != end;
            it.increment(error))
@@ -56,6 +57,7 @@ class Tree {
   std::set<std::string> arrays;
   std::vector<std::pair<std::string, std::string>> texts;
   std::map<std::string, std::string> random_keys;
+  std::vector<TreeLeaf> leaves;
   bool leaves_out_zeros = false;  ///< a value that is all zeros may be missing
 
  private:
@@ -66,20 +68,25 @@ class Tree {
     if (!json.contains("tree_metadata")) return;
     for (const Json& leaf : json["tree_metadata"]) {
       const Json& value = leaf.at("value_metadata");
-      const std::string type = value.value("value_type", "");
-      if (value.value("skip_deserialize", false) || type == "string" || type == "None") continue;
-      std::string name;
+      TreeLeaf found;
+      found.type = value.value("value_type", "");
+      found.is_array = !value.value("skip_deserialize", false) && found.type != string_type && found.type != "None";
       for (const Json& key : leaf.at("key_metadata")) {
         const Json& word = key.at("key");
-        name += (name.empty() ? "" : ".") + (word.is_string() ? word.get<std::string>() : word.dump());
+        found.keys.push_back({word.is_string() ? word.get<std::string>() : word.dump(),
+                              key.value("key_type", 0U) == 1U ? KeyType::list : KeyType::dict});
       }
-      arrays.insert(std::move(name));
+      if (found.is_array) arrays.insert(name_of(found));
+      leaves.push_back(std::move(found));
     }
   }
 
   void read_texts(const fs::path& file) {
     const Json json = json_in(file);
     for (const auto& [name, text] : json.items()) texts.emplace_back(name, text.get<std::string>());
+    for (TreeLeaf& leaf : leaves)
+      if (const auto text = leaf.type == string_type ? json.find(name_of(leaf)) : json.end(); text != json.end())
+        leaf.text = text->get<std::string>();
   }
 
   void read_random_keys(const fs::path& file) {
@@ -195,6 +202,7 @@ Item read_item(const fs::path& directory) {
   KeyValues all = is_there(directory / ocdbt_manifest) ? read_ocdbt(directory) : read_files(directory);
   Item item;
   item.texts = tree.texts;
+  if (!tree.leaves.empty()) item.tree = tree_of(tree.leaves);
   std::set<std::string> missing = tree.arrays;
   for (const KeyValues::Entry& entry : all.entries) {
     const std::size_t slash = entry.key.rfind('/');

@@ -17,6 +17,7 @@ namespace ckpt::orbax {
 /// The file in which Orbax describes the tree of an item.
 inline constexpr const char* step_metadata = "_CHECKPOINT_METADATA";  ///< of a step, or of an item alone
 inline constexpr const char* item_metadata = "_METADATA";
+inline constexpr const char* item_texts = "_strings.json";  ///< texts by the names of their leaves
 
 /// An array of an item.
 struct ItemArray {
@@ -40,6 +41,7 @@ struct Item {
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<std::string> files;  ///< with the arrays' values, relative to the directory
   std::string inlined;             ///< values that lie in no file of their own
+  std::string tree;                ///< tree_of its leaves; empty if nothing describes them
 
   /// Returns the index of the array of this name, or arrays.size().
   std::size_t find(std::string_view name) const;

@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 using orbax::Item;
 using orbax::ItemArray;
 
-constexpr const char* orbax_name = "orbax";
 /// Items kept between the reading of their catalog and their opening.
 constexpr std::size_t most_items = 4;
 /// Memory for a child that reads an item's metadata: an entry of 60 bytes becomes some 300.
@@ -48,7 +47,7 @@ Item guarded_item(const fs::path& directory) {
   IsolationLimits limits;
   limits.memory_bytes += index_memory_bytes;
   limits.processor_s += index_processor_s;
-  if (const auto said = isolated({item_in_child, directory.string(), -1, orbax_name, limits}))
+  if (const auto said = isolated({item_in_child, directory.string(), -1, orbax::format_name, limits}))
     return wire::unpacked<Item>(*said, "metadata from a child process");
   warn_of_unguarded_reading();
   return orbax::read_item(directory);
@@ -79,7 +78,7 @@ Listed listed(const ItemArray& array) {
 
 std::shared_ptr<const Schema> item_schema(const Item& item) {
   auto schema = std::make_shared<Schema>();
-  schema->format = orbax_name;
+  schema->format = orbax::format_name;
   for (const auto& [name, text] : item.texts) schema->attributes.push_back({name, text_value(text)});
   std::vector<StoredArray> arrays;
   for (const ItemArray& array : item.arrays) {
@@ -88,6 +87,7 @@ std::shared_ptr<const Schema> item_schema(const Item& item) {
     schema->datasets.push_back(std::move(entry.dataset));
   }
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(std::move(arrays));
+  schema->has_tree = !item.tree.empty();
   return schema;
 }
 
@@ -97,7 +97,7 @@ std::shared_ptr<const Schema> pieces_in(const Item& item, const fs::path& path) 
   const auto file = static_cast<std::uint32_t>(
       std::find(item.files.begin(), item.files.end(), path.filename().string()) - item.files.begin());
   auto schema = std::make_shared<Schema>();
-  schema->format = orbax_name;
+  schema->format = orbax::format_name;
   std::vector<StoredArray> arrays;
   for (const ItemArray& array : item.arrays) {
     const auto piece = with_file(path.string(), [&] { return orbax::piece_in(array, file); });
@@ -172,10 +172,20 @@ class OcdbtIndex final : public DirectoryIndex {
   bool recognises(const fs::path& path) const override { return is_item(path); }
 };
 
+/// Which containers the arrays lie in, and the leaves that are no arrays.
+class ItemTrees final : public TreeFormat {
+ public:
+  bool takes(std::string_view format) const noexcept override { return format == orbax::format_name; }
+  std::string admitted(const std::string& tree) const override { return orbax::tree_of(orbax::leaves_in(tree)); }
+  bool holds_array_attributes() const noexcept override { return false; }
+};
+
 class OrbaxStore final : public Store {
  public:
-  std::string_view name() const noexcept override { return orbax_name; }
+  std::string_view name() const noexcept override { return orbax::format_name; }
 
+  FormatTraits traits() const override { return {.lacks_empty = true}; }
+  const TreeFormat* trees() const noexcept override { return &trees_; }
   const DirectoryIndex* index() const noexcept override { return &index_; }
 
   bool recognises(const fs::path& path) override { return is_item(path) || is_data(path); }
@@ -195,6 +205,11 @@ class OrbaxStore final : public Store {
   std::unique_ptr<SourceFile> open(const fs::path& path, const FileCatalog& catalog) override {
     if (is_data(path)) return std::make_unique<OffsetFile>(path, catalog);
     return std::make_unique<OrbaxSource>(path, catalog, item(path, {catalog.bytes, catalog.modified_ns}), chunks_);
+  }
+
+  std::string tree(const fs::path& path) override {
+    const PosixFile::Status status = PosixFile::open_for_reading(path).status();
+    return item(path, {status.bytes, status.modified_ns})->tree;
   }
 
   DecodedChunks* chunks() noexcept override { return chunks_.get(); }
@@ -224,6 +239,7 @@ class OrbaxStore final : public Store {
     return items_.insert(key, std::make_shared<const Item>(guarded_item(checkpoint_of(path))));
   }
 
+  ItemTrees trees_;
   OcdbtIndex index_;
   std::shared_ptr<DecodedChunks> chunks_ = std::make_shared<DecodedChunks>();
   std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "store/chunked_array.hpp"
 #include "store/number_words.hpp"
 #include "store/orbax/item.hpp"
+#include "store/orbax/tree.hpp"
 #include "store/orbax/write_ocdbt.hpp"
 #include "store/orbax/zarr.hpp"
 
@@ -57,6 +59,9 @@ std::string checked_type(const FileSpec::Array& array) {
   return type;
 }
 
+/// A file's part of the index: its pieces, and the first file's tree.
+using FileIndex = std::tuple<std::vector<WrittenPiece>, std::string>;
+
 /// A tensor in its pieces.
 struct WrittenArray {
   std::string type;
@@ -89,7 +94,6 @@ ZarrArray grid_of(const Shape& shape, const Shape& chunk) {
   return grid;
 }
 
-/// Keys that count from 0 are those of a list.
 bool count_from_zero(const std::set<std::string>& keys) {
   return std::ranges::all_of(keys, [&](const std::string& key) {
     const std::uint64_t number = std::strtoull(key.c_str(), nullptr, 10);
@@ -101,7 +105,10 @@ class Index {
  public:
   void add(const std::vector<IndexedFile>& files) {
     for (const IndexedFile& file : files) {
-      for (WrittenPiece& piece : wire::unpacked<std::vector<WrittenPiece>>(file.index)) {
+      auto [pieces, tree] = wire::unpacked<FileIndex>(file.index);
+      if (!tree.empty())
+        for (TreeLeaf& leaf : leaves_in(tree)) leaves_[name_of(leaf)] = std::move(leaf);
+      for (WrittenPiece& piece : pieces) {
         WrittenArray& array = arrays_[piece.name];
         array.type = piece.type;
         array.element = piece.element;
@@ -113,16 +120,17 @@ class Index {
   }
 
   std::vector<DirectoryIndex::Text> texts() {
+    take_leaves();
     find_lists();
     Json tree = Json::object();
-    for (const auto& entry : arrays_) {
-      const std::string& name = entry.first;
-      const Shape chunk = with_context("/" + name, [&] { return add(name, entry.second); });
-      const Json keys = keys_of(name);
-      tree[tuple_text(keys)] = {
-          {"key_metadata", keys},
-          {"value_metadata",
-           {{"value_type", "np.ndarray"}, {"skip_deserialize", false}, {"write_shape", list(chunk)}}}};
+    Json strings = Json::object();
+    for (const auto& [name, leaf] : leaves_) {
+      const Json keys = keys_of(leaf);
+      Json value{{"value_type", leaf.type}, {"skip_deserialize", !leaf.is_array && leaf.type != string_type}};
+      if (leaf.is_array)
+        value["write_shape"] = list(with_context("/" + name, [&] { return add(name, arrays_.at(name)); }));
+      if (leaf.type == string_type) strings[name] = leaf.text;
+      tree[tuple_text(keys)] = {{"key_metadata", keys}, {"value_metadata", std::move(value)}};
     }
     const Json metadata{{"tree_metadata", std::move(tree)},
                         {"use_ocdbt", true},
@@ -133,10 +141,12 @@ class Index {
                     {"performance_metrics", Json::object()}, {"init_timestamp_nsecs", 1},
                     {"commit_timestamp_nsecs", 2},           {"custom_metadata", Json::object()}};
     OcdbtTexts database = ocdbt_texts(std::move(entries_), names_, node_name);
-    return {{node_name, std::move(database.node)},
-            {item_metadata, metadata.dump()},
-            {step_metadata, step.dump()},
-            {ocdbt_manifest, std::move(database.manifest)}};
+    std::vector<DirectoryIndex::Text> texts{{node_name, std::move(database.node)},
+                                            {item_metadata, metadata.dump()},
+                                            {step_metadata, step.dump()},
+                                            {ocdbt_manifest, std::move(database.manifest)}};
+    if (!strings.empty()) texts.insert(texts.begin(), {item_texts, strings.dump()});
+    return texts;
   }
 
  private:
@@ -170,28 +180,40 @@ class Index {
     return chunk;
   }
 
-  void find_lists() {
-    std::map<std::string, std::set<std::string>> keys_below;  // by what names begin with before these keys
-    for (const auto& [name, array] : arrays_)
-      for (std::size_t at = 0; at <= name.size();) {
-        const std::size_t end = std::min(name.find('.', at), name.size());
-        keys_below[name.substr(0, at)].insert(name.substr(at, end - at));
-        at = end + 1;
-      }
-    for (const auto& [beginning, keys] : keys_below)
-      if (count_from_zero(keys)) lists_.insert(beginning);
+  /// A leaf for each array: the source's, or one of its own. The source's arrays that are not written have none.
+  void take_leaves() {
+    std::erase_if(leaves_, [&](const auto& each) { return each.second.is_array && !arrays_.contains(each.first); });
+    for (const auto& [name, array] : arrays_) {
+      const auto [found, is_new] = leaves_.try_emplace(name, leaf_named(name));
+      // On a mesh of its own, a reader without shardings restores NumPy's arrays, but none of JAX.
+      if (found->second.type != scalar_type) found->second.type = "np.ndarray";
+      found->second.is_array = true;
+    }
   }
 
-  /// The keys of a name: those between dots. Orbax joins them so.
-  Json keys_of(const std::string& name) const {
-    constexpr int of_list = 1;
-    constexpr int of_dict = 2;
+  /// Keys that count from 0 are those of a list, unless the source says that they are not.
+  void find_lists() {
+    std::set<std::vector<std::string>> dicts;
+    std::map<std::vector<std::string>, std::set<std::string>> keys_in;  // by the keys of a container
+    for (const auto& [name, leaf] : leaves_) {
+      std::vector<std::string> container;
+      for (const TreeKey& key : leaf.keys) {
+        keys_in[container].insert(key.key);
+        if (key.type == KeyType::dict) dicts.insert(container);
+        container.push_back(key.key);
+      }
+    }
+    for (auto& [container, keys] : keys_in)
+      if (count_from_zero(keys) && !dicts.contains(container)) lists_.insert(container);
+  }
+
+  Json keys_of(const TreeLeaf& leaf) const {
     Json keys = Json::array();
-    for (std::size_t at = 0; at <= name.size();) {
-      const std::size_t end = std::min(name.find('.', at), name.size());
-      const bool is_list = lists_.contains(name.substr(0, at));
-      keys.push_back({{"key", name.substr(at, end - at)}, {"key_type", is_list ? of_list : of_dict}});
-      at = end + 1;
+    std::vector<std::string> container;
+    for (const TreeKey& key : leaf.keys) {
+      const KeyType type = lists_.contains(container) ? KeyType::list : KeyType::dict;
+      keys.push_back({{"key", key.key}, {"key_type", static_cast<unsigned>(type)}});
+      container.push_back(key.key);
     }
     return keys;
   }
@@ -210,7 +232,8 @@ class Index {
 
   std::vector<std::string> names_;
   std::map<std::string, WrittenArray> arrays_;
-  std::set<std::string> lists_;  // what the names of a list's elements begin with
+  std::map<std::string, TreeLeaf> leaves_;    // by name
+  std::set<std::vector<std::string>> lists_;  // their keys
   std::vector<WrittenEntry> entries_;
 };
 
@@ -239,7 +262,7 @@ NewFile form_of(const FileSpec& spec) {
     pieces.push_back(std::move(piece));
   }
   made.room.bytes = end;
-  made.room.index = wire::packed(pieces);
+  made.room.index = wire::packed(pieces, spec.tree ? *spec.tree : std::string());
   return made;
 }
 
@@ -247,18 +270,14 @@ std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> lost;
   for (const Attribute& attribute : spec.attributes) lost.push_back("attribute " + attribute.name);
   for (const Group& group : spec.groups)
-    for (const Attribute& attribute : group.attributes)
-      lost.push_back("attribute " + group.path + "/" + attribute.name);
+    if (!group.attributes.empty()) lost.push_back("attributes of " + group.path);
   FileSpec unmarked = spec;
-  std::vector<std::string> empty;
   for (FileSpec::Array& array : unmarked.arrays) {
     const std::string mark = mark_of(array);
     if (checked_type(array) == mark && !mark.empty())
       std::erase_if(array.attributes, [](const Attribute& each) { return each.name == dtype_attribute; });
-    if (numel(Shape(array.global_shape.value_or(array.shape))) == 0) empty.push_back(array.name.str());
   }
   if (auto attributes = lost_attributes_of_arrays(unmarked); !attributes.empty()) lost.push_back(std::move(attributes));
-  if (!empty.empty()) lost.push_back("tensors without elements: " + join(empty));
   return lost;
 }
 
@@ -269,14 +288,14 @@ std::string tensor_name(const std::string& name) {
 }
 
 std::vector<std::string_view> companions() {
-  return {node_name, item_metadata, step_metadata};
+  return {node_name, item_metadata, step_metadata, item_texts};
 }
 
 void check_names(const std::vector<std::string>& datasets) {
   for (const std::string& name : datasets)
-    if (name.empty() || !is_utf8(name) || name.find('\0') != std::string::npos || name.find('/') != std::string::npos)
+    if (name.empty() || !is_utf8(name) || name.find('\0') != std::string::npos)
       throw Error(Kind::input, "tensor name \"" + name + '"',
-                  {"it is empty, no UTF-8, or has a slash or a zero byte",
+                  {"it is empty, no UTF-8, or has a zero byte",
                    "keys joined by dots, as Orbax has them",
                    "",
                    {Advice::What::rename, ""}});

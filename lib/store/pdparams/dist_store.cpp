@@ -202,6 +202,8 @@ class PaddleDistStore final : public Store {
     files_->check_names(datasets, {});
   }
 
+  std::string_view refused_by(const DType& dtype) const noexcept override { return pdparams::refused_by(dtype); }
+
   std::vector<std::string> losses(const FileSpec& spec) const override {
     std::vector<std::string> lost;
     for (const Attribute& attribute : spec.attributes) lost.push_back("attribute " + attribute.name);

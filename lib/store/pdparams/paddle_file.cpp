@@ -130,7 +130,7 @@ Schema read_schema(const PosixFile& file, std::uint64_t file_bytes) {
     if (dataset.storage == Storage::strided)
       throw Error(Kind::input, "an array of NumPy",
                   {"its columns come first, and protocol 2 stores it as a text", "rows first, or a newer protocol",
-                   "load it with paddle, and save it again"});
+                   "load it with paddle, and save it again with protocol=4"});
     dataset.extents = FileExtents(found->second.runs);
     if (found->second.is_text) dataset.storage = Storage::filtered;
   }

@@ -69,6 +69,8 @@ class PaddleStore final : public Store {
     torch::check_names(datasets, groups);
   }
 
+  std::string_view refused_by(const DType& dtype) const noexcept override { return pdparams::refused_by(dtype); }
+
   std::vector<std::string> losses(const FileSpec& spec) const override { return pdparams::losses(spec); }
 
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override {

@@ -150,6 +150,11 @@ NewFile form_of(const FileSpec& spec) {
   return made;
 }
 
+std::string_view refused_by(const DType& dtype) noexcept {
+  const bool is_refused = dtype.kind == ElementKind::unsigned_integer && (dtype.size == 4 || dtype.size == 8);
+  return is_refused ? "paddle.load" : "";
+}
+
 std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> lost = torch::lost_attributes(spec);
   for (const FileSpec::Array& array : spec.arrays) checked_name(array);

@@ -61,7 +61,7 @@ bool PickleMachine::step() {
     default:
       if (step_value(opcode) || step_text(opcode) || step_container(opcode) || step_memo(opcode) || step_object(opcode))
         return true;
-      refuse_pickle("opcode " + hex(opcode), "those that torch.save writes");
+      refuse_pickle("opcode " + hex(opcode), "those that torch.save and paddle.save write");
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "store/attributes_json.hpp"
+#include "store/element_words.hpp"
 #include "store/global_shapes.hpp"
 #include "store/kept_tree.hpp"
 #include "store/safetensors/header.hpp"
@@ -56,7 +57,7 @@ void refuse_type(const FileSpec::Array& array) {
   throw Error(Kind::input, "/" + array.name,
               {"elements of type " + array.dtype.name + ", which safetensors files cannot hold",
                "",
-               "write HDF5 instead",
+               is_bytes(array.dtype) ? name_number_type(array.dtype, array.name) : "write HDF5 instead",
                {Advice::What::leave_out, ""}});
 }
 

@@ -10,6 +10,7 @@
 #include "base/shell_word.hpp"
 #include "base/wire.hpp"
 #include "store/guarded_reading.hpp"
+#include "store/narrow_numbers.hpp"
 #include "store/number_words.hpp"
 #include "store/tensorflow/element_types.hpp"
 #include "store/tensorflow/string_tensor.hpp"
@@ -120,7 +121,7 @@ class BundleReader {
       with_place(tensor, piece, [&] { check_place(piece); });
       Dataset dataset;
       if (!piece.place.empty()) {
-        dataset.storage = Storage::raw;
+        dataset.storage = narrow_number(type.mark) ? Storage::filtered : Storage::raw;
         dataset.extents = FileExtents(piece.place.lo, piece.place.size());
         dataset.crc32c = piece.crc;
       }

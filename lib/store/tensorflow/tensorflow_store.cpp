@@ -5,6 +5,8 @@
 #include "io/crc.hpp"
 #include "io/posix_file.hpp"
 #include "store/checked_file.hpp"
+#include "store/narrow_numbers.hpp"
+#include "store/number_words.hpp"
 #include "store/tensorflow/read_bundle.hpp"
 #include "store/tensorflow/string_tensor.hpp"
 #include "store/tensorflow/table.hpp"
@@ -26,10 +28,26 @@ tensorflow::BundlePlace place_of(const std::filesystem::path& data) {
           tensorflow::prefix_of_data(data.filename().string()).value_or("")};
 }
 
+/// The data of a data file, with integers of fewer than 8 bits as those that their bytes are to hold.
+class Data final : public OffsetFile {
+ public:
+  using OffsetFile::OffsetFile;
+
+ private:
+  void read_by_format(std::size_t dataset, std::uint64_t offset, std::span<std::byte> out) override {
+    const Dataset& of = schema()->datasets.at(dataset);
+    file().read(of.extents.offset() + offset, out);
+    for (const Attribute& attribute : of.attributes)
+      if (attribute.name == dtype_attribute)
+        if (const auto narrow = narrow_number(text_in(attribute.value).value_or(""))) widen(*narrow, out);
+  }
+};
+
 /// A data file, whose checksums are in the index.
 class DataFile final : public CheckedFile {
  public:
-  using CheckedFile::CheckedFile;
+  DataFile(const std::filesystem::path& path, const FileCatalog& catalog)
+      : CheckedFile(std::make_unique<Data>(path, catalog), path, catalog) {}
 
   std::optional<StoredSum> stored_sum(std::size_t number) const override {
     const Dataset& of = dataset(number);

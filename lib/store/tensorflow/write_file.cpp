@@ -117,8 +117,7 @@ std::vector<std::string> losses(const FileSpec& spec) {
   std::vector<std::string> lost;
   for (const Attribute& attribute : spec.attributes) lost.push_back("attribute " + attribute.name);
   for (const Group& group : spec.groups)
-    for (const Attribute& attribute : group.attributes)
-      lost.push_back("attribute " + group.path + "/" + attribute.name);
+    if (!group.attributes.empty()) lost.push_back("attributes of " + group.path);
   FileSpec unmarked = spec;
   for (FileSpec::Array& array : unmarked.arrays) {
     const std::string mark = mark_of(array);

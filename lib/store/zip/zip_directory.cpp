@@ -126,7 +126,7 @@ Central take_central(std::string_view& directory, Deflated deflated) {
     entry.inflated_bytes = std::exchange(entry.bytes, packed);
   else if (method != 0 || packed != entry.bytes)
     refuse_zip(std::string(entry.name), "a compressed entry of " + format_bytes(packed), "one stored as it is",
-               "load the file with torch, and save it again");
+               "load the file with what wrote it, torch or NumPy, and save it again");
   directory.remove_prefix(whole);
   return entry;
 }

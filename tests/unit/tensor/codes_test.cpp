@@ -20,7 +20,7 @@ std::vector<float> looked_up(std::initializer_list<unsigned> codes, std::uint64_
   CodeNumbers numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
   std::vector<float> out(count);
-  look_up(bytes(codes), first, packing, numbers, out);
+  CodeTable(packing, numbers).look_up(bytes(codes), first, out);
   return out;
 }
 
@@ -54,7 +54,8 @@ TEST_CASE("Small floats and signed bytes as numbers") {
 
 TEST_CASE("Blocks of numbers are scaled, the first of which may have begun earlier") {
   std::vector<float> numbers{1, 1, 1, 1, 1};
-  scale_blocks(numbers, 1, 3, std::vector<float>{2, 3});
+  const std::vector<float> scales{2, 3};
+  scale_blocks(numbers, {scales, 3, 1});
   CHECK(numbers == std::vector<float>{2, 2, 3, 3, 3});
 }
 

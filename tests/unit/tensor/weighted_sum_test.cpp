@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,8 @@ TEST_CASE("a weighted sum between two results is decided by its last bits", "[we
     const std::vector<std::vector<float>> terms{{1.00390625F}, {0x1p-100F}, {-0x1p-120F}};
     // f64 rounds such a sum to the tie itself, which goes to the even one: 1.
     CHECK(sums<std::uint16_t>({1, sign, sign}, terms, "bf16").numbers.front() == 0x3f80);
+    // f64 has room for this one, f32 has not.
+    CHECK(sums<std::uint16_t>({1, sign * 0x1p74, 0}, terms, "bf16").numbers.front() == (sign > 0 ? 0x3f81 : 0x3f80));
     CHECK(sums<std::uint16_t>({1, sign * 0x1p60, 0}, terms, "bf16").numbers.front() == (sign > 0 ? 0x3f81 : 0x3f80));
   }
   // 2^53 + 1 lies between two numbers of f64; the third term decides.
@@ -190,4 +193,57 @@ TEST_CASE("one number with the weight 1 stays as it is", "[weighted_sum]") {
   CHECK(WeightedSum({1}, {format("bf16")}, format("bf16"))
             .run(std::span(&source, 1), reinterpret_cast<std::byte*>(made.data()), made.size()) == 0);
   CHECK(made == all);
+}
+
+TEST_CASE("sums of all formats are the exact ones, rounded twice", "[weighted_sum]") {
+  constexpr std::size_t count = 3001;
+  std::mt19937_64 random(17);
+  for (const std::string from : {"bf16", "f16", "f32", "f64", "f8_e4m3", "swapped"})
+    for (const std::string to : {"bf16", "f16", "f32", "f64"})
+      for (const std::vector<double>& weights :
+           {std::vector<double>{0.25, 0.25, 0.3, 0.2}, {0.5, 0.25, 0.125, 0.125}}) {
+        NumberFormat stored = from == "f8_e4m3"   ? NumberFormat{ElementKind::f8_e4m3, 1, false, true}
+                              : from == "swapped" ? format("f32")
+                                                  : format(from);
+        stored.is_swapped = from == "swapped";
+        std::vector<std::vector<std::byte>> terms(weights.size(), std::vector<std::byte>(count * stored.size));
+        std::vector<const std::byte*> sources;
+        for (auto& term : terms) {
+          for (std::size_t i = 0; i < count; ++i) {  // few bits, so that many sums are ties; some are subnormal in f16
+            const int exponent = i % 3 == 0 ? -20 : -4;
+            const float number =
+                std::ldexp(static_cast<float>(random() % 511) - 255, exponent - static_cast<int>(i % 7));
+            std::byte* const at = term.data() + i * stored.size;
+            if (stored.size == 1)
+              *at = static_cast<std::byte>(random() % 120);
+            else
+              Cast(format("f32"), format(from == "swapped" ? "f32" : from))
+                  .run(reinterpret_cast<const std::byte*>(&number), at, 1, [](std::uint64_t) {});
+            if (stored.is_swapped) std::reverse(at, at + stored.size);
+          }
+          sources.push_back(term.data());
+        }
+        const NumberFormat made = format(to);
+        std::vector<double> exact;
+        for (std::size_t i = 0; i < count; ++i) {
+          ExactSum sum;
+          for (std::size_t k = 0; k < terms.size(); ++k)
+            sum.add(weights[k], float_value(stored, sources[k] + i * stored.size));
+          exact.push_back(sum.rounded());
+        }
+        std::vector<std::byte> expected(count * made.size);
+        Cast(format("f64"), made)
+            .run(std::as_bytes(std::span(exact)).data(), expected.data(), count, [](std::uint64_t) {});
+        std::vector<std::byte> found(expected.size());
+        CHECK(WeightedSum(weights, std::vector(terms.size(), stored), made).run(sources, found.data(), count) == 0);
+        std::size_t differing = 0;
+        for (std::size_t i = 0; i < count; ++i) {  // +0 and -0 are told apart elsewhere
+          const std::byte* const a = found.data() + i * made.size;
+          const std::byte* const b = expected.data() + i * made.size;
+          const bool are_zeros = float_value(made, a) == 0 && float_value(made, b) == 0;
+          differing += !are_zeros && std::memcmp(a, b, made.size) != 0 ? 1U : 0U;
+        }
+        INFO(from << " to " << to);
+        CHECK(differing == 0);
+      }
 }

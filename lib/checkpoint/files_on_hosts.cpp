@@ -1,0 +1,193 @@
+#include "checkpoint/files_on_hosts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/shell_word.hpp"
+#include "base/text.hpp"
+#include "io/crc.hpp"
+#include "io/posix_file.hpp"
+#include "processes/gather_all.hpp"
+
+namespace ckpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_listed = 100'000;
+constexpr std::uint64_t sample_bytes = 4096;
+
+/// Whether hosts may see different files, and this process speaks for its own.
+bool speaks_for_host(const Communicator& processes) {
+  return !processes.host_of(0).empty() && processes.local_rank() == 0;
+}
+
+/// The files in and below a directory, on process 0 of each host; those of hidden folders do not count.
+std::vector<std::string> files_of_host(const fs::path& directory, const Communicator& processes) {
+  std::vector<std::string> names;
+  if (!speaks_for_host(processes)) return names;
+  std::error_code error;
+  constexpr auto readable = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator it(directory, readable, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_directory(ignored))
+      names.push_back(it->path().lexically_relative(directory).string());
+    else if (it->path().filename().string().starts_with('.'))
+      it.disable_recursion_pending();
+    if (names.size() == most_listed) break;
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> lacking_in(const std::vector<std::string>& all, const std::vector<std::string>& here) {
+  std::vector<std::string> lacking;
+  std::set_difference(all.begin(), all.end(), here.begin(), here.end(), std::back_inserter(lacking));
+  return lacking;
+}
+
+/// "h2 has 1 file that h1 lacks: __1_0.distcp", and how h1 gets it.
+struct Lack {
+  std::string words;
+  std::string command;
+};
+
+Lack lack_of(const std::vector<std::string>& names, const std::string& owner, const std::string& host,
+             const fs::path& directory) {
+  const std::string place = fs::absolute(directory / "").lexically_normal().string();
+  return {owner + " has " + std::to_string(names.size()) + (names.size() == 1 ? " file" : " files") + " that " + host +
+              " lacks: " + join(names, 3),
+          "on " + host + ": rsync -a " + shell_word(owner + ":" + place) + " " + shell_word(place)};
+}
+
+/// What `host` lacks of the files that others have.
+std::vector<Lack> lacks_of(std::size_t host, const std::vector<std::vector<std::string>>& names,
+                           const fs::path& directory, const Communicator& processes) {
+  std::vector<Lack> lacks;
+  std::vector<std::string> known = names[host];
+  for (std::size_t other = 0; other < names.size(); ++other) {
+    const std::vector<std::string> lacking = lacking_in(names[other], known);
+    if (lacking.empty()) continue;
+    lacks.push_back(lack_of(lacking, processes.host_of(static_cast<int>(other)),
+                            processes.host_of(static_cast<int>(host)), directory));
+    known.insert(known.end(), lacking.begin(), lacking.end());
+    std::sort(known.begin(), known.end());
+  }
+  return lacks;
+}
+
+/// The error with what hosts lack of the directory's files. Collective.
+Error naming_files(const Error& error, const fs::path& directory, NeededOn needed, Communicator& processes) {
+  const auto names = gather_all(files_of_host(directory, processes), processes);
+  std::vector<std::size_t> hosts;  // by the processes that speak for them
+  const std::vector<std::uint32_t> number = host_numbers(processes);
+  for (std::size_t p = 0; p < number.size(); ++p)
+    if (number[p] == hosts.size()) hosts.push_back(p);
+  if (needed == NeededOn::one_host)
+    hosts = {*std::max_element(hosts.begin(), hosts.end(),
+                               [&](std::size_t a, std::size_t b) { return names[a].size() < names[b].size(); })};
+  std::vector<std::string> words;
+  std::vector<std::string> commands;
+  for (const std::size_t host : hosts)
+    for (Lack& lack : lacks_of(host, names, directory, processes)) {
+      words.push_back(std::move(lack.words));
+      commands.push_back(std::move(lack.command));
+    }
+  if (words.empty()) return error;
+  Error::Parts said = error.to_wire();
+  Error::Text& text = std::get<Error::Text>(said);
+  text.found += "; " + join(words, 3);
+  text.remedy = std::string(needed == NeededOn::one_host ? "one host" : "each host") +
+                " must see all files of this directory; " + join(commands, 3);
+  text.advice = {};
+  return Error(std::move(said));
+}
+
+/// Sums samples of files that lie on file systems of this machine.
+class Samples {
+ public:
+  /// The sum of a file's beginning, middle and end, above 2^32; 0 if it lies elsewhere or cannot be read.
+  std::uint64_t of(const fs::path& path) {
+    const auto [known, is_new] = is_local_.try_emplace(path.parent_path(), true);
+    if (!known->second) return 0;
+    try {
+      const PosixFile file = PosixFile::open_for_reading(path);
+      if (is_new) known->second = file.is_local();
+      return known->second ? sum_of(file) : 0;
+    } catch (const Error&) {
+      return 0;  // reading it says more
+    }
+  }
+
+ private:
+  static std::uint64_t sum_of(const PosixFile& file) {
+    const std::uint64_t bytes = file.status().bytes;
+    const std::uint64_t last = bytes - std::min(bytes, sample_bytes);
+    std::array<std::byte, sample_bytes> block{};
+    std::uint32_t sum = 0;
+    for (const std::uint64_t at : {std::uint64_t{0}, last / 2, last})
+      sum = crc32c.of(std::span(block).first(file.read_up_to(at, block)), sum);
+    return (std::uint64_t{1} << 32) | sum;
+  }
+
+  std::map<fs::path, bool> is_local_;  // by directory: a network's storage need not open every file once more
+};
+
+}  // namespace
+
+std::uint64_t reader_of_directory(const fs::path& directory, bool may_read, Communicator& processes) {
+  const auto size = static_cast<std::uint64_t>(processes.size());
+  const std::uint64_t before_end = size - 1 - static_cast<std::uint64_t>(processes.rank());
+  const std::uint64_t files = may_read ? files_of_host(directory, processes).size() : 0;
+  const std::uint64_t highest = processes.maximum(may_read ? 1 + files * size + before_end : 0);
+  return highest == 0 ? size : size - 1 - (highest - 1) % size;
+}
+
+void with_hosts_of_files(const fs::path& directory, NeededOn needed, Communicator& processes,
+                         const std::function<void()>& step) {
+  std::optional<Error> failure;
+  try {
+    step();
+    return;
+  } catch (const Error& error) {
+    if (error.kind() != Kind::input || processes.host_of(0).empty() || !processes.failed_together()) throw;
+    failure = naming_files(error, directory, needed, processes);
+  }
+  processes.set_failed_together(true);  // all have made the same error
+  throw Error(*failure);
+}
+
+void check_alike_on_hosts(const std::vector<fs::path>& paths, const std::vector<bool>& is_seen,
+                          Communicator& processes) {
+  if (processes.host_of(0).empty()) return;
+  std::vector<std::uint64_t> mine(paths.size());
+  Samples samples;
+  if (speaks_for_host(processes))
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      if (is_seen[i]) mine[i] = samples.of(paths[i]);
+  const auto all = gather_all(mine, processes);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    std::optional<std::size_t> first;
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      if (all[p][i] == 0) continue;
+      if (!first) first = p;
+      if (all[p][i] == all[*first][i]) continue;
+      processes.set_failed_together(true);  // all have found it
+      throw Error(Kind::input, paths[i].string(),
+                  {"it has the same size and time on " + processes.host_of(static_cast<int>(*first)) + " and " +
+                       processes.host_of(static_cast<int>(p)) + ", and another content",
+                   "one file wherever it is seen", "remove it from the host where it is of another checkpoint"});
+    }
+  }
+}
+
+}  // namespace ckpt
