@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.hpp"
 #include "base/interrupt.hpp"
 #include "checkpoint/averaged_files.hpp"
 
@@ -26,6 +27,14 @@ bool has_chunks_of_rows(const Schema& schema, std::size_t dataset) {
   for (std::size_t d = 1; d < shape.size(); ++d)
     if ((*chunk)[d] < shape[d]) return false;
   return true;
+}
+
+/// Whether a row of an array goes through more chunks than memory for `bytes` holds.
+bool needs_more_than(std::uint64_t bytes, const StoredArray& array, const Dataset& dataset) {
+  std::uint64_t chunks = 1;
+  for (std::size_t d = 1; d < array.shape.size() && chunks <= bytes; ++d)
+    chunks *= ceil_div(array.shape[d], (*dataset.chunk)[d]);
+  return chunks > bytes / DecodedChunks::room_of(dataset.chunk_bytes);
 }
 
 }  // namespace
@@ -79,8 +88,11 @@ GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std
   const auto file = files_.get(number);
   GatherContext context{*windows_, {files_.blocks(), number}, stored};
   const Schema& schema = *checkpoint_.file(number).schema;
-  if (const Dataset& decoded = schema.datasets[*index]; decoded.chunk_bytes > 0 && decoded.chunk)
-    context.grid.emplace(Shape((*schema.arrays)[*index].shape), *decoded.chunk);
+  const StoredArray& array = (*schema.arrays)[*index];
+  if (const Dataset& decoded = schema.datasets[*index]; decoded.chunk_bytes > 0 && decoded.chunk &&
+                                                        store_.chunks() != nullptr &&
+                                                        needs_more_than(store_.chunks()->budget(), array, decoded))
+    context.grid.emplace(Shape(array.shape), *decoded.chunk);
   return gather(*file, *index, transfer, how, target, scratch, context);
 }
 

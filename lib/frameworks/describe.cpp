@@ -44,7 +44,8 @@ constexpr std::array frameworks{
     Framework{"MindFormers", is_mindformers, describe_mindformers},
     Framework{"Megatron", is_megatron_run, describe_megatron_run},
     Framework{"DeepSpeed, universal", is_universal, describe_universal},
-    Framework{"Keras", is_keras_weights, describe_keras_weights},
+    Framework{
+        .name = "Keras", .is_meant = is_keras_weights, .describe = describe_keras_weights, .is_part = is_keras_map},
     Framework{"DeepSpeed", is_deepspeed, describe_deepspeed, true, describe_deepspeed_of},
     Framework{.name = "TensorFlow",
               .is_meant = is_tensorflow,

@@ -58,12 +58,18 @@ std::vector<std::string> files_in(const fs::path& map) {
 
 }  // namespace
 
+bool is_keras_map(const fs::path& path) {
+  std::error_code none;
+  return path.native().ends_with(map_ending) && fs::is_regular_file(path, none);
+}
+
 bool is_keras_weights(const fs::path& directory) {
   return maps_in(directory).size() == 1;
 }
 
-DirectoryDescription describe_keras_weights(const fs::path& directory, SourceStore& store) {
-  const fs::path map = maps_in(directory).front();
+DirectoryDescription describe_keras_weights(const fs::path& path, SourceStore& store) {
+  const fs::path map = is_keras_map(path) ? path : maps_in(path).front();
+  const fs::path directory = map.has_parent_path() ? map.parent_path() : fs::path(".");
   std::vector<std::string> files = files_in(map);
   std::vector<FileCatalog> catalogs;
   for (const std::string& file : files) {
@@ -75,7 +81,7 @@ DirectoryDescription describe_keras_weights(const fs::path& directory, SourceSto
     catalogs.push_back(store.catalog(directory / file));
   }
   return described_whole(std::move(files), std::move(catalogs), map.string(),
-                         "what " + directory.string() + " says of itself");
+                         "what " + path.string() + " says of itself");
 }
 
 }  // namespace ckpt
