@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -40,7 +41,8 @@ std::optional<Keys> whole_keys(const CutTensor& tensor, const Mesh& mesh) {
   return keys;
 }
 
-/// The keys of a tensor that is cut along one dimension only, over all files in their order; else nothing.
+/// The keys of a tensor that is cut along one dimension only, over all files in their order; else nothing. Padded
+/// pieces all have the size of the first.
 std::optional<Keys> split_keys(const CutTensor& tensor, const Mesh& mesh) {
   const std::uint64_t cards = mesh.shape[file_axis];
   std::optional<std::size_t> cut;
@@ -50,21 +52,30 @@ std::optional<Keys> split_keys(const CutTensor& tensor, const Mesh& mesh) {
       cut = d;
   if (!cut) return std::nullopt;
   const std::uint64_t size = tensor.shape[*cut];
-  const std::uint64_t each = ceil_div(size, cards);
+  const std::uint64_t each = tensor.is_padded ? tensor.held.front().box[*cut].size() : ceil_div(size, cards);
+  const std::uint64_t pieces = ceil_div(size, each);
+  const std::uint64_t end = tensor.is_padded ? checked_mul(pieces, each, "the padding") : size;
   std::uint64_t found = 0;
   for (const CutTensor::CardPiece& held : tensor.held) {
-    const std::uint64_t card = mesh.coordinate(held.card, file_axis);
+    const std::uint64_t card = std::min(pieces, mesh.coordinate(held.card, file_axis));
     Box expected = whole(tensor.shape);
-    expected.set(*cut, {std::min(size, card * each), std::min(size, (card + 1) * each)});
+    expected.set(*cut, {std::min(end, card * each), std::min(end, (card + 1) * each)});
     if (!(held.box == expected) || !is_first_slot(mesh, held.card)) return std::nullopt;
     if (!held.box.empty()) ++found;
   }
-  if (found != ceil_div(size, each)) return std::nullopt;
+  if (found != pieces) return std::nullopt;
   Keys keys;
   keys.split.emplace(*cut + 1);
   keys.split->back() = {file_axis};
-  keys.uneven = Uneven::ceil;
-  if (mesh.axes.size() > 1) keys.at = At{{slot_axis, {0}}};
+  At at;
+  if (tensor.is_padded) {
+    keys.pad.emplace().emplace(*cut, Pad{size, each == ceil_div(size, cards) ? 1 : each, Fill::zero});
+    for (std::uint64_t file = 0; pieces < cards && file < pieces; ++file) at[file_axis].push_back(file);
+  } else {
+    keys.uneven = Uneven::ceil;
+  }
+  if (mesh.axes.size() > 1) at[slot_axis] = {0};
+  if (!at.empty()) keys.at = std::move(at);
   return keys;
 }
 
@@ -170,19 +181,43 @@ std::string text_of(const Keys& keys, const Mesh& mesh) {
 Keys keys_of(const CutTensor& tensor, const Mesh& mesh) {
   if (auto keys = whole_keys(tensor, mesh)) return *keys;
   if (auto keys = split_keys(tensor, mesh)) return *keys;
+  Keys keys;
   Boxes boxes;
   for (const CutTensor::CardPiece& held : tensor.held) boxes.emplace(mesh.card(held.card), held.box);
+  Shape shape = tensor.shape;
+  if (tensor.is_padded) {
+    shape = BoxCover::reach(boxes);
+    auto& pad = keys.pad.emplace();
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] > tensor.shape[d]) pad[d] = Pad{tensor.shape[d], 1, Fill::zero};
+  }
   try {
-    const BoxCover cover(boxes, tensor.shape, mesh);
+    const BoxCover cover(boxes, shape, mesh);
   } catch (const Error& error) {
     throw Error(Kind::input, "/" + tensor.name,
                 {error.what(), "pieces that make up " + to_string(tensor.shape),
                  "are all of the checkpoint's files there, and of one save?"})
         .of_parameter(tensor.name);
   }
-  Keys keys;
   keys.boxes = std::move(boxes);
   return keys;
+}
+
+void pad_pieces(CutTensor& tensor) {
+  bool is_run = true;
+  for (std::size_t d = tensor.shape.size(); d-- > 0 && is_run;) {
+    std::uint64_t each = 0;  // divides where pieces begin
+    for (const CutTensor::CardPiece& held : tensor.held) {
+      each = std::gcd(each, held.box.lo[d]);
+      if (held.box.hi[d] < tensor.shape[d]) each = std::gcd(each, held.box.hi[d]);
+    }
+    if (each == 0) continue;
+    for (CutTensor::CardPiece& held : tensor.held) {
+      held.box.hi[d] = round_up(held.box.hi[d], each, "the padding");
+      tensor.is_padded = tensor.is_padded || held.box.hi[d] > tensor.shape[d];
+      is_run = is_run && held.box[d].size() == each;
+    }
+  }
 }
 
 Keys keys_elsewhere(const CutTensor& tensor, Uneven uneven) {

@@ -18,12 +18,18 @@ struct CutTensor {
   std::string name;
   Shape shape;
   std::vector<CardPiece> held;  ///< one for each card that holds some of it
+  bool is_padded = false;       ///< pieces reach beyond the tensor, and are stored with zeros there
 };
 
-/// The simplest keys that say how a tensor is cut: whole, `at` some cards or on all; cut along one dimension by `ceil`;
-/// else `boxes`. The mesh's first axis counts the files; a second one, if any, the pieces of a tensor in a file. Throws
-/// input, naming the tensor, if pieces overlap or leave a gap.
+/// The simplest keys that say how a tensor is cut: whole, `at` some cards or on all; cut along one dimension by `ceil`,
+/// or, padded, by `pad`; else `boxes`. The mesh's first axis counts the files; a second one, if any, the pieces of a
+/// tensor in a file. Throws input, naming the tensor, if pieces overlap or leave a gap.
 Keys keys_of(const CutTensor& tensor, const Mesh& mesh);
+
+/// Extends pieces that end where the tensor does, so that all begin and end on a regular grid, as coarse as their other
+/// ends allow. A cell of the grid is one run of elements in its piece: dimensions before one in which pieces are
+/// several cells stay as they are.
+void pad_pieces(CutTensor& tensor);
 
 /// The keys for another number of cards on the mesh's first axis: whole on each, or cut along the first dimension that
 /// is cut here, by `uneven`.

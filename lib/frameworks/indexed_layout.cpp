@@ -66,6 +66,7 @@ Layout indexed_layout(const Placement& target, const std::vector<std::string>& n
     if (names[p].empty()) continue;
     CutTensor tensor{names[p], target.tensors()[p].shape, {}};
     for (PlacedPiece& piece : pieces[p]) tensor.held.push_back({files.at(piece.file), std::move(piece.box)});
+    if (index.has_equal_pieces()) pad_pieces(tensor);
     tensors.push_back(std::move(tensor));
   }
   std::vector<IndexedTensor> listed;

@@ -93,7 +93,7 @@ struct IndexedPlace {
   std::uint64_t count = 0;  ///< of all files
 };
 
-/// A tensor that an index lists, in its pieces.
+/// A tensor that an index lists, in its pieces, which zeros may extend beyond it (DirectoryIndex::has_equal_pieces).
 struct IndexedTensor {
   std::string name;
   Shape shape;
@@ -290,6 +290,8 @@ class DirectoryIndex {
   virtual void check(const std::vector<IndexedTensor>& /*tensors*/) const {}
   /// Returns the name that a tensor gets which another format's file calls `name`.
   virtual std::string tensor_name(const std::string& name) const { return name; }
+  /// Whether a tensor's pieces are to be of one size: a short last one is then stored with zeros behind its elements.
+  virtual bool has_equal_pieces() const noexcept { return false; }
   /// Whether the index has checksums of the data (IndexedFile::sums).
   virtual bool has_sums() const noexcept { return false; }
   /// The names of small files beside it, which readers need, too.

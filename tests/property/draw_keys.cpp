@@ -63,10 +63,21 @@ class KeyDrawer {
     for (std::size_t i = 0; i < order.size(); ++i)
       if (i < boxes.size() || choices_.chance(50))
         keys_.boxes[order[i]] = boxes[i < boxes.size() ? i : choices_.below(boxes.size())];
+    for (std::size_t dim = 0; dim < rank_; ++dim)
+      if (choices_.chance(20)) pad_boxes(dim);
     draw_permute();
     keys_.gives_shape = choices_.chance(30);
     keys_.first_replica = choices_.chance(10);
     return keys_;
+  }
+
+  /// Boxes that end where the tensor does reach beyond it.
+  void pad_boxes(std::size_t dim) {
+    const std::uint64_t size = tensor_.shape[dim];
+    const std::uint64_t end = size + choices_.below(3);
+    keys_.pad[dim] = Pad{size, 1, false};
+    for (auto& [position, sides] : keys_.boxes)
+      if (sides[dim].first < size && sides[dim].second == size) sides[dim].second = end;
   }
 
   void draw_permute() {

@@ -250,6 +250,7 @@ class SideDrawer {
     note(!keys.permute.empty() && !std::is_sorted(keys.permute.begin(), keys.permute.end()), "permute");
     note(!keys.at.empty(), "at");
     note(!keys.boxes.empty(), "boxes");
+    note(!keys.boxes.empty() && !keys.pad.empty(), "boxes with pad");
     note(keys.gives_shape, "shape");
     note(keys.first_replica, "replicas first");
   }

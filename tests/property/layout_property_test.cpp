@@ -58,6 +58,7 @@ const std::map<std::string, std::size_t>& least_per_mille() {
                                                         {"indices twice", 20},
                                                         {"indices first", 20},
                                                         {"boxes", 50},
+                                                        {"boxes with pad", 10},
                                                         {"buckets", 200},
                                                         {"buckets of one name", 15},
                                                         {"bucket at", 50},

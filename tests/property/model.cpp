@@ -273,7 +273,8 @@ Array piece(const Layout& layout, const Tensor& tensor, std::size_t number, cons
     }
     const auto [first, end] = keys.boxes.at(position_of(layout.mesh, coordinates))[dim];
     along.emplace_back();
-    for (std::uint64_t i = first; i < end; ++i) along.back().push_back({static_cast<std::int64_t>(i), false});
+    for (std::uint64_t i = first; i < end; ++i)
+      along.back().push_back({i < tensor.shape[dim] ? static_cast<std::int64_t>(i) : nothing, false});
   }
   std::vector<std::size_t> order = keys.permute;
   if (order.empty())

@@ -60,13 +60,13 @@ class KeysCheck {
     const auto refuse_beside = [&](const char* other, bool is_there) {
       if (is_there)
         refuse_({other}, "\"" + std::string(other) + "\" beside \"boxes\"",
-                R"("boxes" alone, with "grid", "shape", "permute" and "replicas" at most)");
+                R"("boxes" alone, with "grid" or "pad", "shape", "permute" and "replicas" at most)");
     };
     refuse_beside("split", keys_.split.has_value());
     refuse_beside("uneven", keys_.uneven.has_value());
     refuse_beside("sizes", keys_.sizes.has_value());
     refuse_beside("parts", keys_.parts.has_value());
-    refuse_beside("pad", keys_.pad.has_value());
+    refuse_beside("pad", keys_.pad && keys_.grid);
     refuse_beside("flat", keys_.flat.has_value());
     refuse_beside("at", keys_.at.has_value());
   }
@@ -134,6 +134,9 @@ class KeysCheck {
   }
 
   void check_pad(std::size_t dim, const Pad& pad) const {
+    if (keys_.boxes && (pad.multiple_of != 1 || pad.fill != Fill::zero))
+      refuse_(entry("pad", dim), R"("multiple_of" or "fill" beside "boxes")",
+              R"("size" alone: boxes say how far they reach beyond it, and are filled with zeros)");
     const auto step = knows_split_ ? product({pad.multiple_of, ways(dim)}) : pad.multiple_of;
     if (!step || !product({ceil_div(pad.size, *step), *step}))
       refuse_(entry("pad", dim), "a padded size of 2^64 or more", R"(a smaller "size" or "multiple_of")");

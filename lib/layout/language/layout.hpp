@@ -69,7 +69,7 @@ struct Keys {
   std::optional<At> at;
   /// For the axes of `at` with "last", which depends on the mesh: the numbers that are given beside it.
   At at_last;
-  Shared<Boxes> boxes;  ///< replaces all keys but shape, permute and replicas
+  Shared<Boxes> boxes;  ///< replaces all keys but pad, shape, permute and replicas
   /// The number of equal pieces of each dimension that boxes count, which makes them fit any shape; 0 for a dimension,
   /// or no grid at all: boxes count elements.
   std::optional<std::vector<std::uint64_t>> grid;

@@ -78,6 +78,9 @@ void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
       shape[d] = pieces;
     else if (keys.shape)
       shape[d] = (*keys.shape)[d];
+  const Shape reach = BoxCover::reach(*keys.boxes);
+  if (keys.pad)
+    for (const auto& [dim, pad] : *keys.pad) shape[dim] = std::max(pad.size, reach[dim]);
   if (!product({shape.begin(), shape.end()})) place.fail("boxes of 2^64 elements or more together", "fewer");
   try {
     BoxCover(*keys.boxes, shape, mesh);

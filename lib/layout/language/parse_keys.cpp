@@ -230,8 +230,10 @@ const ObjectForm<Keys>& keys_form() {
           .optional("permute", &Keys::permute, permute_form(),
                     "The stored array's dimensions as logical ones: [1, 0] for a transposed weight.")
           .add(at_key<Keys>())
-          .optional("boxes", &Keys::boxes, boxes_form(),
-                    "What each card holds, by card id: [first, end) in each dimension. Cards not named hold nothing.")
+          .optional(
+              "boxes", &Keys::boxes, boxes_form(),
+              "What each card holds, by card id: [first, end) in each dimension, and zeros beyond the size that pad "
+              "says. Cards not named hold nothing.")
           .optional("grid", &Keys::grid, grid_form(),
                     "The boxes count pieces, not elements: so many equal ones in each dimension, whatever the shape; "
                     "elements where null stands.")

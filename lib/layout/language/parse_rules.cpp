@@ -23,7 +23,8 @@ constexpr std::string_view stored_schema =
 constexpr std::string_view boxes_conditions =
     R"("dependentRequired": {"grid": ["boxes"]}, "if": {"required": ["boxes"]}, "then": {"not": {"anyOf": [)"
     R"({"required": ["split"]}, {"required": ["uneven"]}, {"required": ["sizes"]}, {"required": ["parts"]}, )"
-    R"({"required": ["pad"]}, {"required": ["flat"]}, {"required": ["at"]}]}})";
+    R"({"required": ["pad", "grid"]}, {"required": ["flat"]}, {"required": ["at"]}]}, "properties": {"pad": )"
+    R"({"additionalProperties": {"properties": {"multiple_of": {"const": 1}, "fill": {"const": "zero"}}}}}})";
 
 std::string braced(const std::string& capture) {
   return "{" + capture + "}";

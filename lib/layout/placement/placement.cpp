@@ -167,7 +167,9 @@ void Placement::regions_of_local_box(ParameterId parameter, Position position, c
     region.offset = origin;
     for (std::size_t i = 0; i < rank; ++i) {
       const std::uint64_t first = held.lo[sharding.permute[i]];
-      region.box.set(sharding.permute[i], {first + local.lo[i], first + local.hi[i]});
+      const std::uint64_t end = sharding.cuts[sharding.permute[i]]->size();  // of the elements; what follows is padding
+      if (first + local.lo[i] >= end) return;
+      region.box.set(sharding.permute[i], {first + local.lo[i], std::min(first + local.hi[i], end)});
       region.strides[sharding.permute[i]] = strides[i];
       region.offset += local.lo[i] * strides[i];
     }

@@ -30,12 +30,15 @@ Boxes in_elements(const Boxes& boxes, const std::vector<std::uint64_t>& grid, co
 
 std::shared_ptr<const BoxCover> PlacementBuilder::cover(const Keys& keys, const Shape& shape,
                                                         const std::string& where) {
-  auto& known = covers_[{keys.boxes.get(), {shape.begin(), shape.end()}}];
+  Shape padded = shape;
+  if (keys.pad)
+    for (const auto& [dim, pad] : *keys.pad) padded[dim] = std::max(pad.size, BoxCover::reach(*keys.boxes)[dim]);
+  auto& known = covers_[{keys.boxes.get(), {padded.begin(), padded.end()}}];
   if (!known)
     with_context(where, [&] {
       known = keys.grid
                   ? std::make_shared<const BoxCover>(in_elements(*keys.boxes, *keys.grid, shape), shape, layout().mesh)
-                  : std::make_shared<const BoxCover>(*keys.boxes, shape, layout().mesh);
+                  : std::make_shared<const BoxCover>(*keys.boxes, padded, layout().mesh);
     });
   return known;
 }

@@ -244,6 +244,9 @@ void PlacementBuilder::check_size(ParameterId parameter) const {
   const Sharding& sharding = placement_.shardings_[parameter];
   Shape largest;
   for (const auto& cut : sharding.cuts) largest.push_back(cut->largest());
+  if (const auto& boxes = sharding.boxes)
+    for (std::size_t number = 0; number < boxes->size(); ++number)
+      for (std::size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], boxes->box(number)[d].size());
   try {
     std::uint64_t elements = numel(largest);
     if (sharding.flat) {

@@ -182,7 +182,7 @@ class SourceResolver {
         (keys.grid || keys.flat || fits_files(n, *first.global_shape, plan)))
       return *first.global_shape;
     if (keys.grid) return shape_of_grid(n, keys, plan);
-    if (keys.boxes) return BoxCover::reach(*keys.boxes);
+    if (keys.boxes) return shape_of_boxes(*keys.boxes, plan);
     if (first.verbatim) return first.shape;
     Shape shape(plan.dims.size());
     for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -190,6 +190,12 @@ class SourceResolver {
       const CutSpec& spec = plan.dims[dim];
       shape[dim] = spec.declared_size() ? *spec.declared_size() : measure(n, dim, i, spec, at, where);
     }
+    return shape;
+  }
+
+  static Shape shape_of_boxes(const Boxes& boxes, const CutPlan& plan) {
+    Shape shape = BoxCover::reach(boxes);
+    for (std::size_t d = 0; d < shape.size(); ++d) shape[d] = plan.dims[d].declared_size().value_or(shape[d]);
     return shape;
   }
 

@@ -187,8 +187,7 @@ std::optional<StoredPiece> piece_in(const ItemArray& array, std::uint32_t file) 
     const Shape place = chunk_place(chunks, value.number);
     for (std::size_t d = 0; d < place.size(); ++d) {
       piece.box.lo[d] = std::min(piece.box.lo[d], place[d]);
-      piece.box.hi[d] = std::max(
-          piece.box.hi[d], form.shape[d] - place[d] > chunks.chunk[d] ? place[d] + chunks.chunk[d] : form.shape[d]);
+      piece.box.hi[d] = std::max(piece.box.hi[d], checked_add(place[d], chunks.chunk[d], "a piece"));
     }
     piece.offset = std::min(piece.offset, value.place.offset);
     is_right_size = is_right_size && value.place.bytes == form.chunk_bytes();

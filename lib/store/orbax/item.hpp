@@ -50,7 +50,7 @@ struct Item {
 
 /// A piece of an array that lies in one file, in row-major order.
 struct StoredPiece {
-  Box box;
+  Box box;                   ///< of whole chunks, which may reach beyond the array
   std::uint64_t offset = 0;  ///< of its first element in the file
 };
 

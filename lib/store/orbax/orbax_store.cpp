@@ -91,7 +91,8 @@ std::shared_ptr<const Schema> item_schema(const Item& item) {
   return schema;
 }
 
-/// Returns what a data file of our own has: of each array one piece, whose chunks lie in it as in one array.
+/// Returns what a data file of our own has: of each array one piece, whose chunks lie in it as in one array. Chunks at
+/// the array's end may extend the piece beyond it.
 std::shared_ptr<const Schema> pieces_in(const Item& item, const fs::path& path) {
   const auto file = static_cast<std::uint32_t>(
       std::find(item.files.begin(), item.files.end(), path.filename().string()) - item.files.begin());
@@ -165,6 +166,7 @@ class OcdbtIndex final : public DirectoryIndex {
   std::string file_template(std::uint64_t /*count*/) const override { return std::string(orbax_data) + "{card:07}"; }
   std::string tensor_name(const std::string& name) const override { return orbax::tensor_name(name); }
   void check(const std::vector<IndexedTensor>& tensors) const override { orbax::check_tensors(tensors); }
+  bool has_equal_pieces() const noexcept override { return true; }
   std::vector<std::string_view> companions() const override { return orbax::companions(); }
   std::vector<Text> texts(const std::vector<IndexedFile>& files) const override { return orbax::index_texts(files); }
   bool recognises(const fs::path& path) const override { return is_item(path); }

@@ -328,7 +328,8 @@ void check_tensors(const std::vector<IndexedTensor>& tensors) {
       throw Error(Kind::input, "/" + name,
                   {"is cut unevenly: " + std::to_string(chunks) + " chunks of " + to_string(chunk),
                    "at most " + std::to_string(most_chunks) + " chunks in all, since zarr's are all of one shape",
-                   "choose a number of cards that divides its dimensions"});
+                   R"(let all pieces but the last be of one size: "uneven": "ceil", or --uneven ceil where the rules )"
+                   "do not say it"});
     entries += chunks + 1;
   }
 }

@@ -26,7 +26,7 @@ std::vector<std::string_view> companions();
 void check_names(const std::vector<std::string>& datasets);
 
 /// Throws input for tensors that no item can list together: one whose name is the beginning of another's keys, or
-/// pieces that are cut so unevenly that there would be millions of chunks.
+/// pieces (padded, where they are) that are cut so unevenly that there would be millions of chunks.
 void check_tensors(const std::vector<IndexedTensor>& tensors);
 
 /// Makes the files that describe such data files: the B+tree's node, the tree, and the manifest last. Each array is

@@ -50,6 +50,29 @@ TEST_CASE("a tensor is said to be whole, split or in boxes, whichever is simples
   CHECK(keys_text(empty) == R"({"name": "*", "at": {"card": 1}})");
 }
 
+TEST_CASE("pieces are padded to the grid that they allow") {
+  const auto padded = [](CutTensor tensor) {
+    pad_pieces(tensor);
+    return keys_text(tensor);
+  };
+  CHECK(padded(rows("w", {10, 2}, {3, 6, 9, 10})) == R"({"name": "*", "split": ["card"], "pad": {"0": {"size": 10}}})");
+  CHECK(padded(rows("w", {7}, {4, 7})) ==
+        R"({"name": "*", "split": ["card"], "pad": {"0": {"size": 7, "multiple_of": 4}}, "at": {"card": [0, 1]}})");
+  CHECK(padded(rows("w", {6}, {2, 4, 6})) == keys_text(rows("w", {6}, {2, 4, 6})));
+  CHECK(padded(rows("w", {10}, {3, 5, 8, 10})) == keys_text(rows("w", {10}, {3, 5, 8, 10})));
+  CHECK(padded(rows("w", {7}, {2, 4, 7})) ==
+        R"({"name": "*", "pad": {"0": {"size": 7}}, "boxes": {"0": [[0, 2]], "1": [[2, 4]], "2": [[4, 8]]}})");
+  CHECK(padded({"w", {}, {{1, whole({})}}}) == R"({"name": "*", "at": {"card": 1}})");
+  CutTensor parts{"w", {7, 4}, {}};  // the cells of a grid would not be runs
+  for (const std::uint64_t row : {0, 4})
+    for (const std::uint64_t column : {0, 1})
+      parts.held.push_back({parts.held.size(), box({row, column}, {row == 0 ? 4U : 7U, column == 0 ? 1U : 4U})});
+  pad_pieces(parts);
+  CHECK_FALSE(parts.is_padded);
+  CHECK_THROWS_WITH(keys_text({"w", {7}, {{0, box({0}, {4})}, {1, box({4}, {8})}}}),
+                    Contains("pieces that make up [7]"));
+}
+
 TEST_CASE("where a file holds several pieces of a tensor, its others are on the first of its cards") {
   const Mesh slots{{"card", "chunk"}, {2, 3}, {}};
   CutTensor tensor = rows("w", {4}, {2, 4});

@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "layout/placement/resolve.hpp"
 #include "store/dcp/dcp_store.hpp"
+#include "store/orbax/orbax_store.hpp"
 #include "tensor/dtype.hpp"
 
 using namespace ckpt;
@@ -67,6 +68,21 @@ TEST_CASE("runs of a flat are boxes in DCP, and what is empty has one file") {
   CHECK(elements == 6);
   CHECK(written.holds(0, written.array_of(0)));
   CHECK(written.copies(1) == 1);
+}
+
+TEST_CASE("pieces for Orbax are of one shape, whatever the mesh") {
+  const std::vector<Tensor> tensors{{"grid", f32, {5, 3}}, {"last", f32, {5, 2}}, {"w", f32, {5, 2}}};
+  const Placement target = on_cards(R"({"name": "w", "split": ["tp"], "uneven": "ceil"},
+                                       {"name": "last", "split": [null, "tp"], "at": {"dp": 1}},
+                                       {"name": "grid", "split": ["dp", "tp"], "uneven": "ceil"})",
+                                    tensors);
+  const Placement written =
+      resolve_target(indexed_layout(target, {"grid", "last", "w"}, *orbax_store()->index()), tensors).placement;
+  for (Position card = 0; card < 4; ++card) CHECK(written.stored_shape(written.array_of(0), card) == Shape{3, 2});
+  CHECK(boxes_on(written, 0, 3) == std::vector<Box>{{{3, 2}, {5, 3}}});
+  CHECK(boxes_on(written, 1, 3) == std::vector<Box>{{{0, 1}, {5, 2}}});
+  CHECK(written.stored_shape(written.array_of(2), 1) == Shape{3, 2});
+  CHECK(boxes_on(written, 2, 1) == std::vector<Box>{{{3, 0}, {5, 2}}});
 }
 
 TEST_CASE("groups become parts of a name in DCP") {

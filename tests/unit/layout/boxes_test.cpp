@@ -145,6 +145,31 @@ TEST_CASE("boxes in a grid are for any shape that it divides, of a source what i
   CHECK(resolve_source(turned, stored).placement.tensors()[0].shape == Shape{3, 4});
 }
 
+TEST_CASE("boxes reach beyond a dimension whose size pad says, and hold zeros there") {
+  const Layout of = boxed(R"("boxes": {"0": [[0, 2], [0, 2]], "1": [[2, 4], [0, 2]], "3": [[0, 4], [2, 4]]},
+                             "pad": {"0": {"size": 3}, "1": {"size": 3}})");
+  const Words expected{"0 1 3 4", "6 7 _ _", "absent", "2 _ 5 _ 8 _ _ _"};
+  CHECK(shown(target(of, {tensor("w", {3, 3})}), "w") == expected);
+  const CardArrays square = card({array("w", {2, 2})});
+  std::vector<CardArrays> files{square, square, card({}), card({array("w", {4, 2})})};
+  const Placement source = resolve_source(of, files).placement;
+  CHECK(source.tensors()[0].shape == Shape{3, 3});
+  CHECK(shown(source, "w") == expected);
+  std::uint64_t held = 0;
+  source.for_each_shard(0, whole({3, 3}), [&](Position, const Region& region) { held += numel(region.box.shape()); });
+  CHECK(held == 9);
+  files[1] = card({array("w", {1, 2})});
+  CHECK_THROWS_WITH(resolve_source(of, files), Contains("stored shape [1, 2], expected [2, 2] by a.json"));
+  const Layout turned = boxed(R"("boxes": {"0": [[0, 2], [0, 2]], "1": [[2, 4], [0, 2]]}, "pad": {"0": {"size": 3}},
+                                 "permute": [1, 0])");
+  CHECK(shown(target(turned, {tensor("w", {3, 2})}), "w") == Words{"0 2 1 3", "4 _ 5 _", "absent", "absent"});
+  const Layout borrowed = layout(R"(["card"])", "[2]", R"("parameters": [
+      {"name": "m", "like": "w", "pad": {"0": {"size": 5}}}, {"name": "w", "boxes": {"0": [[0, 4]]}}])");
+  CHECK_THROWS_WITH(target(borrowed, {tensor("m", {5})}), Contains("no box holds 1 of the 5 elements"));
+  const Layout vast = boxed(R"("boxes": {"0": [[0, 4611686018427387904]]}, "pad": {"0": {"size": 3}})");
+  CHECK_THROWS_WITH(target(vast, {tensor("w", {3})}), Contains("stored on one card"));
+}
+
 TEST_CASE("boxes that do not fit a target's tensor are refused with the parameter") {
   CHECK_THROWS_WITH(
       target(boxed(origin), {tensor("w", {3, 4})}),

@@ -134,7 +134,7 @@ TEST_CASE("parts of large chunks that are stored as they are need no memory") {
   }
 }
 
-TEST_CASE("pieces become chunks that divide them all, and lie as one run in each") {
+TEST_CASE("pieces become chunks that divide them all, and lie as one run in each; the last may extend the tensor") {
   struct Case {
     Shape shape;
     std::vector<Interval> cuts;  // of the dimension `along`
@@ -146,6 +146,8 @@ TEST_CASE("pieces become chunks that divide them all, and lie as one run in each
                                 {{7, 4}, {{0, 3}, {3, 6}, {6, 7}}, 0, {1, 4}},
                                 {{2, 6}, {{0, 4}, {4, 6}}, 1, {1, 2}},
                                 {{2, 6}, {{0, 3}, {3, 6}}, 1, {2, 3}},
+                                {{7, 4}, {{0, 3}, {3, 6}, {6, 9}}, 0, {3, 4}},
+                                {{2, 6}, {{0, 4}, {4, 8}}, 1, {2, 4}},
                                 {{}, {{0, 0}}, 0, {}}};
   for (const Case& each : cases) {
     INFO(to_string(each.shape));
