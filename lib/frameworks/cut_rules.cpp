@@ -53,6 +53,7 @@ std::optional<Keys> split_keys(const CutTensor& tensor, const Mesh& mesh) {
   if (!cut) return std::nullopt;
   const std::uint64_t size = tensor.shape[*cut];
   const std::uint64_t each = tensor.is_padded ? tensor.held.front().box[*cut].size() : ceil_div(size, cards);
+  if (each == 0) return std::nullopt;
   const std::uint64_t pieces = ceil_div(size, each);
   const std::uint64_t end = tensor.is_padded ? checked_mul(pieces, each, "the padding") : size;
   std::uint64_t found = 0;

@@ -94,11 +94,19 @@ ZarrArray grid_of(const Shape& shape, const Shape& chunk) {
   return grid;
 }
 
-/// Where Orbax looks for a text: a name with slashes is a path of objects.
-Json& place_of_text(Json& texts, std::string_view name) {
-  const std::size_t slash = name.find('/');
-  Json& here = texts[std::string(name.substr(0, slash))];
-  return slash == std::string_view::npos ? here : place_of_text(here, name.substr(slash + 1));
+/// Puts a text where Orbax looks for it: a name with slashes is a path of objects. One of more than 30 is no name of a
+/// layer, and JSON so deep is refused by its readers.
+void put_text(Json& texts, const std::string& name, const std::string& text) {
+  constexpr std::ptrdiff_t most_slashes = 30;
+  Json* here = &texts;
+  std::string_view rest = name;
+  if (std::ranges::count(name, '/') <= most_slashes)
+    for (std::size_t slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
+      here = &(*here)[std::string(rest.substr(0, slash))];
+      if (here->is_string()) return;  // the text of a shorter name is there
+      rest.remove_prefix(slash + 1);
+    }
+  (*here)[std::string(rest)] = text;
 }
 
 bool count_from_zero(const std::set<std::string>& keys) {
@@ -136,7 +144,7 @@ class Index {
       Json value{{"value_type", leaf.type}, {"skip_deserialize", !leaf.is_array && leaf.type != string_type}};
       if (leaf.is_array)
         value["write_shape"] = list(with_context("/" + name, [&] { return add(name, arrays_.at(name)); }));
-      if (leaf.type == string_type) place_of_text(strings, name) = leaf.text;
+      if (leaf.type == string_type) put_text(strings, name, leaf.text);
       tree[tuple_text(keys)] = {{"key_metadata", keys}, {"value_metadata", std::move(value)}};
     }
     const Json metadata{{"tree_metadata", std::move(tree)},
