@@ -33,6 +33,7 @@
 #include "output/views.hpp"
 #include "processes/communicator.hpp"
 #include "tables/phase/table_plan.hpp"
+#include "tensor/strided_copy.hpp"
 
 namespace ckpt {
 
@@ -144,6 +145,41 @@ ExchangeKind exchange_kind(Run& run, const ReshardSides& sides) {
                          run.processes);
 }
 
+/// Whether a chunk of the usual size takes only crumbs of the source's runs: of elements that a map transposes and
+/// stacks along an inner dimension. Each such chunk goes over all pages of many tensors.
+bool takes_crumbs(const Planner& planner, ArrayId array, std::uint32_t process) {
+  constexpr std::uint64_t usual_chunk = 2ULL << 20;
+  constexpr std::uint64_t crumb = 512;
+  const Placement& target = planner.target();
+  const auto& members = target.arrays()[array].members;
+  if (members.size() != 1 || planner.links(members.front()) == nullptr) return false;
+  Position card = 0;
+  while (card < target.mesh().size() && !target.holds(card, array)) ++card;
+  if (card == target.mesh().size()) return false;
+  const std::uint64_t element = std::max<std::uint64_t>(target.tensors()[members.front()].dtype.size, 1);
+  const std::uint64_t count = std::min(numel(target.stored_shape(array, card)), usual_chunk / element);
+  std::uint64_t bytes = 0;
+  std::uint64_t runs = 0;
+  planner.for_each_transfer({card, array, {0, count}, count * element}, process, [&](const Transfer& transfer) {
+    const Shape size = transfer.source.box.shape();
+    const auto in_source = strided_copy(size, transfer.source.strides, transfer.source.strides, transfer.element);
+    bytes += in_source.bytes();
+    runs += in_source.run == 0 ? 0 : in_source.bytes() / in_source.run;
+  });
+  return count * element >= usual_chunk / 2 && runs > bytes / crumb;
+}
+
+/// Whether many of a map's arrays are such. Looks at some of them.
+bool take_crumbs(const Planner& planner, std::uint32_t process) {
+  constexpr std::size_t most = 32;
+  const std::size_t count = planner.target().arrays().size();
+  const std::size_t step = std::max<std::size_t>(count / most, 1);
+  std::size_t crumbs = 0;
+  for (std::size_t array = 0; array < count; array += step)
+    if (takes_crumbs(planner, static_cast<ArrayId>(array), process)) ++crumbs;
+  return crumbs * 4 > std::min(count, most);
+}
+
 /// It refers to the sides, which must outlive it without being moved.
 struct Plan {
   Plan(Run& run, const ReshardSides& sides)
@@ -159,8 +195,10 @@ struct Plan {
         views.emplace(sides.checkpoint, moves.planner, *sides.store, run.job.output.path,
                       run.job.output.is_single_file);
     });
-    exchange =
-        make_exchange(kind, run.job.resources, memory.rest, run.threads, run.processes, !memory.shortage.empty());
+    bool has_large_chunks = false;
+    agree(run.processes, [&] { has_large_chunks = take_crumbs(moves.planner, run.process()); });
+    exchange = make_exchange(kind, run.job.resources, memory.rest, run.threads, run.processes,
+                             has_large_chunks || !memory.shortage.empty());
     run.report.exchange = exchange->name();
     run.report.staging_bytes = exchange->staging_bytes() + memory.windows + memory.chunks;
     reader.emplace(sides.checkpoint, sides.source.placement, run.stores.reading(), memory.windows, run.open_files);
