@@ -104,7 +104,7 @@ Error naming_files(const Error& error, const fs::path& directory, NeededOn neede
     }
   if (words.empty()) return error;
   Error::Parts said = error.to_wire();
-  Error::Text& text = std::get<Error::Text>(said);
+  auto& text = std::get<Error::Text>(said);
   text.found += "; " + join(words, 3);
   text.remedy = std::string(needed == NeededOn::one_host ? "one host" : "each host") +
                 " must see all files of this directory; " + join(commands, 3);

@@ -17,7 +17,7 @@ bool has_index(const Checkpoint& checkpoint, const DirectoryIndex* index) {
 
 std::string format_with_index(const Checkpoint& checkpoint, Stores& stores) {
   const auto& files = checkpoint.files();
-  const std::string of_data = files.empty() || !files.front().schema ? "" : files.front().schema->format;
+  std::string of_data = files.empty() || !files.front().schema ? "" : files.front().schema->format;
   std::string found;
   for (const Format& format : stores.formats()) {
     const DirectoryIndex* const index = stores.named(format.name).index();

@@ -131,6 +131,7 @@ struct TableInRegisters {
 #undef CKPT_AVX512
 #endif
 
+// NOLINTBEGIN(bugprone-macro-parentheses): an attribute stands in no parentheses
 #define CKPT_PRODUCT_STEPS(name, target)                                                                          \
   template <class Format>                                                                                         \
   target bool round_##name(const float* numbers, const BlockScales& scales, std::byte* to, std::uint64_t count) { \
@@ -154,6 +155,7 @@ struct TableInRegisters {
             take_words_##name,                                                                                    \
             take_all_##name};                                                                                     \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 CKPT_PRODUCT_STEPS(plain, )
 #if defined(__x86_64__)

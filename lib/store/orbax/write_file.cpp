@@ -139,7 +139,9 @@ class Index {
     find_lists();
     Json tree = Json::object();
     Json strings = Json::object();
-    for (const auto& [name, leaf] : leaves_) {
+    for (const auto& entry : leaves_) {
+      const std::string& name = entry.first;
+      const TreeLeaf& leaf = entry.second;
       const Json keys = keys_of(leaf);
       Json value{{"value_type", leaf.type}, {"skip_deserialize", !leaf.is_array && leaf.type != string_type}};
       if (leaf.is_array)
