@@ -37,7 +37,8 @@ constexpr std::size_t most_values = std::size_t{1} << 26;
 
 const Json& need(const Json& object, const char* key, std::string_view name) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  if (!object.is_object() || found == object.end()) refuse_pieces(std::string(name), std::string("has no ") + key, "one");
+  if (!object.is_object() || found == object.end())
+    refuse_pieces(std::string(name), std::string("has no ") + key, "one");
   return *found;
 }
 

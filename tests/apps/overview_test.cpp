@@ -1,11 +1,11 @@
 #include "inspect/overview.hpp"
-#include "report/state_names.hpp"
 
 #include <numeric>
 #include <set>
 
 #include "catch.hpp"
 #include "inspect/name_ranges.hpp"
+#include "report/state_names.hpp"
 
 using namespace ckpt;
 using namespace ckpt::cli;
