@@ -43,7 +43,7 @@ std::string words(const Advice& advice, const std::string& layout) {
     case What::none:
       return "";
     case What::replace_output:
-      return "choose another output, or replace it with --force";
+      return "choose another output; if this is a checkpoint, --force replaces it";
     case What::resume_or_restart:
       return "go on with --resume, or start anew with --force";
     case What::restart:
