@@ -208,6 +208,7 @@ std::optional<Layout> rules_of(SourceStore& store, const Checkpoint& checkpoint,
 std::string kept_rules(const ReshardJob& job, const ReshardSides& sides, const std::optional<Layout>& source) {
   constexpr std::size_t most_bytes = 16 << 20;
   if (!source || !source->tables.empty()) return "";
+  if (job.names.takes_masters) return "";  // they cut the optimizer's copies, under other names
   std::optional<Layout> rules = without_left_out(job.names, sides.source, sides.selection, *source);
   if (!job.names.rename.empty()) rules = rules_renamed(*source, sides);
   if (!rules) return "";
