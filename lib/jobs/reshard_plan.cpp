@@ -631,13 +631,14 @@ std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
   return all;
 }
 
-ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes,
+ReshardSides resolve_sides(const ReshardJob& job, const ReadBefore& before, Stores& stores, Communicator& processes,
                            Counters& counters) {
-  ReshardSides sides{.expected = ExpectedTensors(job.expectation, stores.reading(), processes),
-                     .checkpoint = opened != nullptr
-                                       ? *opened
-                                       : Checkpoint::open(with_threads(job.source, job.resources, processes),
-                                                          stores.reading(), processes)};
+  ReshardSides sides{
+      .expected =
+          before.expected != nullptr ? *before.expected : ExpectedTensors(job.expectation, stores.reading(), processes),
+      .checkpoint = before.source != nullptr ? *before.source
+                                             : Checkpoint::open(with_threads(job.source, job.resources, processes),
+                                                                stores.reading(), processes)};
   agree(processes, [&] { sides.checkpoint.take_first_copies(job.first_copies); });
   open_deltas(job, stores.reading(), processes, sides);
   sides.indexed_by = indexed_store(sides.checkpoint, stores, processes);
