@@ -1,6 +1,7 @@
 #include "plan/chunk_casts.hpp"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
