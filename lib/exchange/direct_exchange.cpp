@@ -15,7 +15,7 @@ namespace {
 // system keeps a file: with smaller blocks, a large file takes longer.
 constexpr std::uint64_t best_local_chunk = 2ULL << 20;
 /// The most that one record of a journal covers.
-constexpr std::uint64_t largest_chunk = 64ULL << 20;
+constexpr std::uint64_t largest_chunk = 256ULL << 20;
 constexpr std::uint64_t best_scratch = 256ULL << 10;
 
 // Clearing so little takes less time than finding out whether it is necessary.

@@ -11,6 +11,7 @@
 #include "frameworks/megatron_args.hpp"
 #include "io/small_text.hpp"
 #include "layout/names/naming.hpp"
+#include "layout/names/pattern_index.hpp"
 #include "processes/gather_all.hpp"
 #include "store/dcp/dcp_directory.hpp"
 
@@ -44,17 +45,18 @@ std::vector<std::filesystem::path> files_of_ready_maps() {
   return files;
 }
 
-std::string list_of_ready_maps() {
-  std::vector<std::string> names;
-  for (const auto& file : files_of_ready_maps()) names.push_back(file.stem().string());
-  return names.empty() ? "the file of a map" : "the file of a map, or one of " + join(names, 32);
-}
-
 std::filesystem::path path_of_map(const std::string& map, const std::filesystem::path& beside) {
   std::error_code none;
   for (const std::filesystem::path& path : {beside / map, beside / (map + ".json"), ready_maps() / (map + ".json")})
     if (std::filesystem::is_regular_file(path, none)) return path;
-  throw Error(Kind::usage, "map of names '" + map + "'", {"there is none", list_of_ready_maps(), ""});
+  std::vector<std::string> names;
+  for (const auto& file : files_of_ready_maps()) names.push_back(file.stem().string());
+  if (names.empty())
+    throw Error(Kind::usage, "map of names '" + map + "'",
+                {"there is none, and " + ready_maps().string() + " has no map", "the file of a map",
+                 "set CKPT_NAMES to the folder layouts/names, which comes with the programs"});
+  throw Error(Kind::usage, "map of names '" + map + "'",
+              {"there is none", "the file of a map, or one of " + join(names, 32), ""});
 }
 
 /// The texts of a map and of those that it is based on, in the order in which they are opened.
@@ -158,20 +160,34 @@ std::optional<bool> speaks_stacked(const Layout& layout, const StackedNames& sta
   return is_stacked;
 }
 
-/// Whether the layout's rules or indices have this name in particular: patterns whose literal text is no longer than
-/// the name's last part ("*.weight") have those of any spelling.
-bool speaks_of(const Layout& layout, const std::string& name) {
-  const std::size_t last_part = name.size() - std::min(name.rfind('.'), name.size());
-  const auto has = [&](const Pattern& pattern) {
-    const auto [first, last, inner] = pattern.pieces();
-    std::size_t literal = first.size() + last.size();
-    for (const std::string_view text : inner) literal += text.size();
-    return literal > last_part && pattern.matches(name);
-  };
-  return std::ranges::any_of(layout.parameters,
-                             [&](const Rule& rule) { return std::ranges::any_of(rule.names, has); }) ||
-         std::ranges::any_of(layout.indices, [&](const IndexRule& rule) { return has(rule.in); });
-}
+/// The names that a layout's rules and indices have in particular: patterns whose literal text is no longer than a
+/// name's last part ("*.weight") have those of any spelling. It refers to the layout.
+class SpokenNames {
+ public:
+  explicit SpokenNames(const Layout& layout) {
+    std::vector<const Pattern*> patterns;
+    for (const Rule& rule : layout.parameters)
+      for (const Pattern& pattern : rule.names) patterns.push_back(&pattern);
+    for (const IndexRule& rule : layout.indices) patterns.push_back(&rule.in);
+    for (const Pattern* const pattern : patterns) {
+      const auto [first, last, inner] = pattern->pieces();
+      std::size_t& literal = literals_.emplace_back(first.size() + last.size());
+      for (const std::string_view text : inner) literal += text.size();
+    }
+    index_ = PatternIndex(std::move(patterns));
+  }
+
+  bool have(const std::string& name) const {
+    const std::size_t last_part = name.size() - std::min(name.rfind('.'), name.size());
+    auto found = index_.first(name);
+    while (found && literals_[*found] <= last_part) found = index_.first(name, *found + 1);
+    return found.has_value();
+  }
+
+ private:
+  PatternIndex index_;
+  std::vector<std::size_t> literals_;
+};
 
 ModelConfig model_config(const OriginalText& text) {
   return text.first.empty() ? ModelConfig() : ModelConfig(text.first, text.second);
@@ -292,7 +308,8 @@ std::shared_ptr<const NameMapping> load_mapping(const MapChoice& choice, const M
       const auto naming = std::make_shared<const Naming>(*layout);
       wish.is_padded = [layout, naming](const std::string& name, std::size_t dim) { return pads(*naming, name, dim); };
       wish.is_stacked = [layout](const StackedNames& stack) { return speaks_stacked(*layout, stack); };
-      wish.is_named = [layout](const std::string& name) { return speaks_of(*layout, name); };
+      const auto spoken = std::make_shared<const SpokenNames>(*layout);
+      wish.is_named = [layout, spoken](const std::string& name) { return spoken->have(name); };
     }
     if (!texts.then.empty()) {
       NameMap first = parsed(texts.maps.front());

@@ -181,6 +181,18 @@ bool take_crumbs(const Planner& planner, std::uint32_t process) {
   return crumbs * 4 > std::min(count, most);
 }
 
+/// Chunks that take crumbs need more memory than the windows through which they go over all pages, part after part.
+MemoryShares for_large_chunks(const MemoryShares& shares, unsigned threads) {
+  constexpr std::uint64_t windows_of_thread = 16ULL << 20;
+  constexpr std::uint64_t chunk_of_thread = 260ULL << 20;  // with all that goes with it
+  const std::uint64_t all = shares.windows + shares.rest;
+  const std::uint64_t windows = std::min(shares.windows, threads * windows_of_thread);
+  MemoryShares divided = shares;
+  divided.rest = std::max(shares.rest, std::min(all - windows, threads * chunk_of_thread));
+  divided.windows = all - divided.rest;
+  return divided;
+}
+
 /// It refers to the sides, which must outlive it without being moved.
 struct Plan {
   Plan(Run& run, const ReshardSides& sides)
@@ -198,6 +210,7 @@ struct Plan {
     });
     bool has_large_chunks = false;
     agree(run.processes, [&] { has_large_chunks = take_crumbs(moves.planner, run.process()); });
+    if (has_large_chunks && kind == ExchangeKind::direct) memory = for_large_chunks(memory, run.threads);
     exchange = make_exchange(kind, run.job.resources, memory.rest, run.threads, run.processes,
                              has_large_chunks || !memory.shortage.empty());
     run.report.exchange = exchange->name();

@@ -1,6 +1,8 @@
 #include "output/resume.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "base/buffer.hpp"
 #include "base/parallel.hpp"
@@ -11,7 +13,10 @@ namespace ckpt {
 namespace {
 
 /// No chunk is larger, except one of a single element.
-constexpr std::uint64_t most_bytes = 64ULL << 20;
+constexpr std::uint64_t most_bytes = 256ULL << 20;
+
+/// So much is read back at a time.
+constexpr std::uint64_t piece_bytes = 4ULL << 20;
 
 /// Whether a record describes an existing run of elements.
 bool makes_sense(const JournalRecord& record, const Placement& target, const TargetFiles& files) {
@@ -60,24 +65,32 @@ Finished check_finished(const std::vector<JournalRecord>& records, const Placeme
     const JournalRecord& record = records[number];
     if (!makes_sense(record, target, files)) return;
     const auto array = static_cast<ArrayId>(record.array);
-    const Chunk chunk{record.card, array, record.elements, record.elements.size() * target.arrays()[array].dtype.size};
-    if (buffer.size() < chunk.bytes) buffer = Buffer(chunk.bytes);
-    const auto data = buffer.first(chunk.bytes);
-    files.read(chunk, data);
-    const ChunkSums found = sums.of(chunk, data);
-    if (!(found.all == record.read) || !found.has_clean_padding) return;
-    if (may_stay && !may_stay(array, data)) return;
-    // The number of processes may have been another then: the rest of the chunk is others' now.
-    const Interval mine = intersect(files.share(chunk.card, array), chunk.elements);
     const std::uint64_t element = target.arrays()[array].dtype.size;
-    const Chunk part{chunk.card, array, mine, mine.size() * element};
-    const ChunkSums of_part = mine == chunk.elements
-                                  ? found
-                                  : sums.of(part, data.subspan((mine.lo - chunk.elements.lo) * element, part.bytes));
+    const std::uint64_t step = std::max<std::uint64_t>(piece_bytes / element, 1);
+    if (buffer.size() < step * element) buffer = Buffer(step * element);
+    // The number of processes may have been another then: a part of the chunk is others' now.
+    const Interval mine = intersect(files.share(record.card, array), record.elements);
+    PartialSum all;
+    std::vector<ChunkSums> own;
+    for (std::uint64_t lo = record.elements.lo; lo < record.elements.hi; lo += step) {
+      const Interval here{lo, std::min(record.elements.hi, lo + step)};
+      const Chunk piece{record.card, array, here, here.size() * element};
+      const auto data = buffer.first(piece.bytes);
+      files.read(piece, data);
+      ChunkSums found = sums.of(piece, data);
+      if (!found.has_clean_padding || (may_stay && !may_stay(array, data))) return;
+      all += found.all;
+      if (const Interval part = intersect(mine, here); part == here)
+        own.push_back(std::move(found));
+      else if (!part.empty())
+        own.push_back(sums.of({record.card, array, part, part.size() * element},
+                              data.subspan((part.lo - here.lo) * element, part.size() * element)));
+    }
+    if (!(all == record.read)) return;
     const std::lock_guard lock(mutex);
-    if (!finished.add(part.card, part.array, part.elements)) return;
-    sums.add(of_part);
-    bytes += part.bytes;
+    if (!finished.add(record.card, array, mine)) return;
+    for (const ChunkSums& each : own) sums.add(each);
+    bytes += mine.size() * element;
   };
   for_each_in_parallel(
       threads, records.size(), [] { return Buffer(); }, check);

@@ -34,15 +34,18 @@ PartialSum sum_copy(const StridedCopy& copy, const std::byte* source, std::byte*
   return sum;
 }
 
-/// Returns whether the short runs of a copy are contiguous in the tensor, and in the target, if there is one.
-bool can_be_packed(const StridedCopy& copy, bool has_target) {
+/// Gaps between runs in the tensor are at most so many runs long.
+constexpr std::uint64_t widest_spread = 8;
+
+/// Returns whether the short runs of a copy follow one another in the tensor, perhaps with gaps.
+bool can_be_packed(const StridedCopy& copy) {
   if (copy.depth == 0 || copy.run >= least_fused_run) return false;
   const StridedCopy::Loop& inner = copy.loops[copy.depth - 1];
-  return inner.tensor_stride == copy.run && (!has_target || inner.target_stride == copy.run);
+  return inner.tensor_stride >= copy.run && inner.tensor_stride <= widest_spread * copy.run;
 }
 
 /// Sums, like sum_copy, runs that can be packed: packs them, a tile at a time, since summing many short runs takes
-/// longer.
+/// longer. Gaps are zeros in a second tile, which add nothing.
 PartialSum sum_packed(const StridedCopy& copy, const std::byte* source, std::byte* target, std::uint64_t offset,
                       KeySets sets) {
   static const RowSummer summer = row_summers().front();
@@ -50,8 +53,12 @@ PartialSum sum_packed(const StridedCopy& copy, const std::byte* source, std::byt
   const TileShape shape = TileShape::of(copy.run);
   const StridedCopy::Loop& inner = copy.loops[copy.depth - 1];
   const StridedCopy::Loop& outer = copy.depth > 1 ? copy.loops[copy.depth - 2] : once;
-  const std::uint64_t columns = shape.row_bytes / copy.run;
+  const std::uint64_t columns = shape.row_bytes / inner.tensor_stride;
+  const bool is_spread = inner.tensor_stride != copy.run;
+  const bool is_written_apart = target != nullptr && (is_spread || inner.target_stride != copy.run);
   alignas(64) std::array<std::byte, TileShape::most_bytes> tile;
+  alignas(64) std::array<std::byte, TileShape::most_bytes> spread;
+  if (is_spread) spread.fill(std::byte{0});
   StridedCopy::Loop down = outer;
   StridedCopy::Loop across = inner;
   PartialSum sum;
@@ -62,12 +69,20 @@ PartialSum sum_packed(const StridedCopy& copy, const std::byte* source, std::byt
         across.count = std::min(columns, inner.count - j);
         pack(down, across, copy.run, source + step.source + i * outer.source_stride + j * inner.source_stride,
              tile.data());
-        const Rows rows{{down.count, shape.row_bytes, outer.target_stride, outer.tensor_stride},
-                        across.count * copy.run};
         std::byte* const to =
             target == nullptr ? nullptr : target + step.target + i * outer.target_stride + j * inner.target_stride;
-        summer(sets, rows, tile.data(), to, offset + step.tensor + i * outer.tensor_stride + j * inner.tensor_stride,
-               sum);
+        const auto copy_tile = [&](std::byte* out, std::uint64_t row_stride, std::uint64_t stride) {
+          run({copy.run, 2, {{{down.count, shape.row_bytes, row_stride, 0}, {across.count, copy.run, stride, 0}}}},
+              tile.data(), out);
+        };
+        if (is_written_apart) copy_tile(to, outer.target_stride, inner.target_stride);
+        if (is_spread) copy_tile(spread.data(), shape.row_bytes, inner.tensor_stride);
+        const std::uint64_t gaps = (across.count - 1) * (inner.tensor_stride - copy.run);
+        const Rows rows{{down.count, shape.row_bytes, outer.target_stride, outer.tensor_stride},
+                        across.count * copy.run + gaps};
+        summer(sets, rows, is_spread ? spread.data() : tile.data(), is_written_apart ? nullptr : to,
+               offset + step.tensor + i * outer.tensor_stride + j * inner.tensor_stride, sum);
+        sum.bytes -= down.count * gaps;
       }
   });
   return sum;
@@ -96,7 +111,7 @@ PartialSum sum_of(std::span<const std::byte> bytes, std::uint64_t offset) noexce
 PartialSum sum_of(const Shape& shape, std::uint64_t element, const std::byte* data, const Shape& strides,
                   std::uint64_t first, const Shape& tensor_strides, KeySets sets) {
   const StridedCopy copy = strided_copy(shape, strides, tensor_strides, element);
-  if (can_be_packed(copy, false)) return sum_packed(copy, data, nullptr, first * element, sets);
+  if (can_be_packed(copy)) return sum_packed(copy, data, nullptr, first * element, sets);
   return sum_copy(copy, data, nullptr, first * element, sets);
 }
 
@@ -112,7 +127,7 @@ PartialSum copy_and_sum(const Region& region, std::uint64_t element, const std::
   const StridedCopy fused = strided_copy(shape, region.strides, target_strides, tensor_strides, element);
   const std::uint64_t offset = first_of(region, tensor_strides, first) * element;
   if (fused.run >= least_fused_run) return sum_copy(fused, source, target, offset, sets);
-  if (can_be_packed(fused, true)) return sum_packed(fused, source, target, offset, sets);
+  if (can_be_packed(fused)) return sum_packed(fused, source, target, offset, sets);
   run(strided_copy(shape, region.strides, target_strides, element), source, target);
   return sum_of(region, element, source, tensor_strides, sets, first);
 }

@@ -11,8 +11,8 @@ namespace ckpt::likeness {
 
 namespace {
 
-constexpr double least_median = 0.5;  // below: another training
-constexpr double least_share = 0.8;   // of the typical correlation
+constexpr double least_median = 0.35;  // below: another training
+constexpr double least_share = 0.8;    // of the typical correlation
 constexpr double least_share_moved = 0.5;
 constexpr double still = 0.9;  // a typical correlation below: much moved, and vectors, which move more, do not count
 constexpr double same_spread = 1.5;       // times. Biases that began at 0 grow while they are young
@@ -89,8 +89,12 @@ class Judge {
     verdict_.is_same_training = *verdict_.typical >= least_median;
   }
 
+  /// What began small has moved most (GPT-2's c_proj), and still resembles what it was: where much moved, only elements
+  /// that resemble their counterparts by chance are in wrong places.
   bool is_unlike(const Moments& moments, double correlation) const {
-    return correlation < verdict_.least && is_significant(correlation, *verdict_.typical, moments.count);
+    const bool may_be_chance = correlation * std::sqrt(moments.count) < deviations;
+    return correlation < verdict_.least && is_significant(correlation, *verdict_.typical, moments.count) &&
+           (*verdict_.typical > still || may_be_chance);
   }
 
   void judge_matrices(const Kind& kind) {

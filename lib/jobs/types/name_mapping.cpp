@@ -20,27 +20,39 @@ NameMapping::NameMapping(std::vector<std::unique_ptr<SizedMap>> maps, MapWish wi
 /// The map that takes the source's names; null if they are the output's already.
 const SizedMap* NameMapping::map_of(const std::vector<std::string>& names) const {
   if (maps_.empty()) return nullptr;
-  const SizedMap* best = nullptr;
-  std::uint64_t most = 0;
-  std::vector<std::string> equal;  // maps that take as many
+  struct Fit {
+    const SizedMap* map;
+    std::uint64_t taken;
+    bool is_sure;  ///< the output's side takes fewer
+  };
+  std::vector<Fit> fits;
+  bool are_made = false;  // by some map these are the output's names
   for (const auto& each : maps_) {
     if (each->from && each->from == each->to) return nullptr;
     const std::array<std::uint64_t, 2> taken = names_taken(each->map, names);
     const MapSide side = each->from ? *each->from : each->to ? other_side(*each->to) : taken[1] > taken[0] ? 1 : 0;
-    if (!each->from && each->to && taken[*each->to] > taken[side]) return nullptr;
-    if (taken[side] < most || taken[side] == 0) continue;
-    if (taken[side] > most) equal.clear();
-    most = taken[side];
-    best = each.get();
-    equal.push_back(each->map.origin);
+    const bool is_sure = each->from || !each->to || taken[side] > taken[*each->to];
+    if (!is_sure && taken[*each->to] > taken[side])
+      are_made = true;
+    else if (taken[side] != 0)
+      fits.push_back({each.get(), taken[side], is_sure});
   }
-  if (equal.size() == 1) return best;
+  if (are_made) {  // unless another map knows more of them, as the same system's names in memory
+    std::erase_if(fits, [](const Fit& fit) { return !fit.is_sure; });
+    if (fits.empty()) return nullptr;
+  }
+  std::uint64_t most = 0;
+  for (const Fit& fit : fits) most = std::max(most, fit.taken);
+  std::erase_if(fits, [&](const Fit& fit) { return fit.taken < most; });
+  if (fits.size() == 1) return fits.front().map;
   std::vector<std::string> known;
   for (const auto& each : maps_) known.push_back(each->map.origin);
-  if (best == nullptr)
+  if (fits.empty())
     throw Error(Kind::input, "the source's names",
                 {join(names, 3) + ": no map has them", "names that a side of " + join(known) + " has",
                  "say which map and side: --names MAP#SIDE"});
+  std::vector<std::string> equal;
+  for (const Fit& fit : fits) equal.push_back(fit.map->map.origin);
   throw Error(Kind::input, "the source's names",
               {"several maps have them: " + join(equal), "one map", "say which: --names MAP"});
 }
@@ -123,6 +135,7 @@ MappedTensors together(const MappedTensors& middle, MappedTensors made) {
   made.equal.insert(made.equal.end(), middle.equal.begin(), middle.equal.end());
   made.dropped.insert(made.dropped.end(), middle.dropped.begin(), middle.dropped.end());
   made.states += middle.states;
+  made.unpadded.insert(made.unpadded.begin(), middle.unpadded.begin(), middle.unpadded.end());
   if (!middle.by.empty()) {
     auto by = nlohmann::ordered_json::parse(middle.by);
     if (!made.by.empty()) by["then"] = nlohmann::ordered_json::parse(made.by);
@@ -241,6 +254,7 @@ std::vector<std::string> notes_of(const MappedTensors& mapped) {
   if (!mapped.passed_over.empty()) notes.push_back("no tensors for: " + join(mapped.passed_over));
   if (!mapped.recomputed.empty())
     notes.push_back("recomputed, not moved: " + join(describe_groups(group_names(mapped.recomputed))));
+  if (!mapped.unpadded.empty()) notes.push_back("padding, left out: " + join(mapped.unpadded));
   if (mapped.states != 0)
     notes.push_back(std::to_string(mapped.states) + " tensors of the optimizer's state are left out");
   if (!mapped.dropped.empty()) notes.push_back("no weights, left out: " + join(mapped.dropped));

@@ -144,6 +144,7 @@ MapSource taken(const NameChoice& choice, const NameFilter& name_filter, const P
     if (side != of_output)
       std::erase_if(taken.tensors, [&](const auto& each) { return !choice.is_kept(side, each.first.name, true); });
   }
+  taken.has_weights = !choice.has_only();
   taken.are_all = choice.only.empty() && choice.drop.empty() && taken.tensors.size() == source.tensors().size();
   return taken;
 }

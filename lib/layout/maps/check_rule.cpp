@@ -16,6 +16,7 @@ class CheckedRule {
       : rule_(rule), sides_(sides), sizes_(sizes) {}
 
   void pair() {
+    check_once();
     const std::array<std::vector<PieceRef>, 2> all{pieces_of(0), pieces_of(1)};
     if (all[0].size() != all[1].size())
       fail(std::to_string(all[0].size()) + " pieces in \"" + sides_[0] + "\" and " + std::to_string(all[1].size()) +
@@ -27,6 +28,15 @@ class CheckedRule {
   }
 
  private:
+  void check_once() const {
+    for (const MapSide side : {0, 1})
+      for (auto tensor = rule_.tensors[side].begin(); tensor != rule_.tensors[side].end(); ++tensor)
+        if (std::any_of(rule_.tensors[side].begin(), tensor,
+                        [&](const TensorTemplate& before) { return before.pattern() == tensor->pattern(); }))
+          fail(tensor->name() + " twice in \"" + sides_[side] + "\"", "each tensor once",
+               "list its pieces in one bracket: (f | f)");
+  }
+
   [[noreturn]] void fail(const std::string& found, const std::string& expected, const std::string& remedy = {}) const {
     throw Error(Kind::layout, rule_.place + " (" + texts(0) + " and " + texts(1) + ")", {found, expected, remedy});
   }

@@ -9,7 +9,9 @@
 namespace ckpt {
 
 std::string without_folder(const std::string& name) {
-  return name.starts_with(weights_folder) ? name.substr(weights_folder.size()) : name;
+  for (const std::string_view folder : {weights_folder, weights_key})
+    if (name.starts_with(folder)) return name.substr(folder.size());
+  return name;
 }
 
 SideNames::SideNames(const NameMap& map, const MapSizes& sizes, MapSide side, const std::vector<bool>& is_stacked)

@@ -17,7 +17,10 @@ namespace ckpt {
 
 /// Trainers save weights below this key of a torch file; rules name them without it.
 inline constexpr std::string_view weights_folder = "model/";
-/// "model/decoder.w" becomes "decoder.w".
+/// The same in DCP, whose names join all keys.
+inline constexpr std::string_view weights_key = "model.";
+/// "model/decoder.w" becomes "decoder.w", and "model.model.norm" "model.norm". Names that rules have as they are come
+/// first.
 std::string without_folder(const std::string& name);
 
 /// The values of axes, and of captures that are text.

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "base/text.hpp"
 #include "layout/maps/map_names.hpp"
@@ -81,10 +83,11 @@ class Conversion {
         is_skipped_(map.rules.size(), false),
         is_used_(map.rules.size(), false) {
     for (const MapRule& rule : map.rules) name_axes_.push_back(axes_in_names(rule));
+    for (const auto& [tensor, number] : source.tensors) in_source_.insert({tensor.name, without_folder(tensor.name)});
   }
 
   MappedTensors convert() {
-    skip_unwanted_rules();
+    if (!wish_.names.empty()) skip_unwanted_rules();
     for (const auto& [tensor, number] : source_.tensors) take(tensor.name, tensor, number);
     refuse_unknown();
     check_scales();
@@ -137,22 +140,9 @@ class Conversion {
 
   std::string where(std::size_t rule) const { return map_.rules[rule].place; }
 
-  /// The first name that a tensor may have.
-  static std::string example_of(const TensorTemplate& text) {
-    std::string name = text.name();
-    for (std::size_t at = 0; (at = name.find('{', at)) != std::string::npos;)
-      name.replace(at, name.find('}', at) - at + 1, "0");
-    return name;
-  }
-
   /// Skips rules with unexpected names if another rule takes the same source tensors.
   void skip_unwanted_rules() {
-    if (wish_.names.empty() && !wish_.is_named) return;
     std::vector<bool> is_wanted(map_.rules.size(), false);
-    if (wish_.names.empty())
-      for (std::size_t r = 0; r < map_.rules.size(); ++r)
-        for (std::size_t t = 0; t < map_.rules[r].tensors[to_].size(); ++t)
-          is_wanted[r] = is_wanted[r] || wish_.is_named(example_of(to_names_.text(r, t)));
     for (const std::string& name : wish_.names)
       for (std::size_t r = 0; r < map_.rules.size(); ++r)
         for (std::size_t t = 0; t < map_.rules[r].tensors[to_].size() && !is_wanted[r]; ++t)
@@ -180,18 +170,76 @@ class Conversion {
     return false;
   }
 
+  /// The rule for a tensor: the first that makes an expected name of it, and all of whose source tensors are there;
+  /// without one, the first.
+  std::optional<SideNames::Match> match(const std::string& name) {
+    auto first = from_names_.match(name, is_skipped_);
+    if (first && first->state_pattern && source_.has_weights && !is_state(*first)) return std::nullopt;
+    if (!wish_.names.empty() || !wish_.is_named) return first;
+    std::vector<bool> is_tried(map_.rules.size(), false);
+    for (auto next = first; next; next = from_names_.match(name, is_tried)) {
+      if (makes_named(*next) && is_complete(*next)) return next;
+      is_tried[from_names_.entries()[next->entry].rule] = true;
+    }
+    return first;
+  }
+
+  /// Whether some tensor's weight is beside a state of this kind. Else it is a word before all names: "module".
+  bool is_state(const SideNames::Match& state) {
+    const auto has_weight = [&](const SideNames::Match& match) {
+      return in_source_.contains(from_names_.name(from_names_.entries()[match.entry].text, match.values));
+    };
+    if (states_.contains(state.state) || has_weight(state)) return true;
+    if (std::exchange(knows_states_, true)) return false;
+    for (const auto& [tensor, number] : source_.tensors)
+      if (const auto match = from_names_.match(tensor.name, is_skipped_);
+          match && match->state_pattern && has_weight(*match))
+        states_.insert(match->state);
+    return states_.contains(state.state);
+  }
+
+  /// The places in its rule of the tensors that are made of this one.
+  std::set<std::size_t> targets_of(const SideNames::Match& match) const {
+    const SideNames::Entry& entry = from_names_.entries()[match.entry];
+    std::set<std::size_t> targets;
+    for (const auto& pair : map_.rules[entry.rule].pieces)
+      if (pair[from_].tensor == entry.tensor) targets.insert(pair[to_].tensor);
+    return targets;
+  }
+
+  /// Whether the output's layout has a name of what a rule makes of a tensor, or of the first of many.
+  bool makes_named(const SideNames::Match& match) const {
+    return std::ranges::any_of(targets_of(match), [&](std::size_t target) {
+      const TensorTemplate& text = to_names_.text(from_names_.entries()[match.entry].rule, target);
+      AxisValues values = match.values;
+      for (const std::string& axis : number_axes(text)) values.numbers.try_emplace(axis, 0);
+      const std::string name = to_names_.name(text, values);
+      return wish_.is_named(name) || (match.state_pattern && to_names_.has_states() &&
+                                      wish_.is_named(to_names_.state_name(0, match.state, name)));
+    });
+  }
+
+  /// Whether the source has all tensors of the rule that have the numbers of this one.
+  bool is_complete(const SideNames::Match& match) const {
+    if (match.state_pattern) return true;  // as its weights
+    const std::size_t rule = from_names_.entries()[match.entry].rule;
+    for (std::size_t t = 0; t < map_.rules[rule].tensors[from_].size(); ++t) {
+      const TensorTemplate& text = from_names_.text(rule, t);
+      const auto has_value = [&](const std::string& axis) { return match.values.numbers.contains(axis); };
+      if (!std::ranges::all_of(number_axes(text), has_value)) continue;
+      if (!in_source_.contains(from_names_.name(text, match.values))) return false;
+    }
+    return true;
+  }
+
   void take(const std::string& name, const Tensor& tensor, ParameterId number) {
-    auto match = from_names_.match(name, is_skipped_);
-    if (!match && wish_.names.empty()) match = from_names_.match(name, std::vector<bool>(map_.rules.size(), false));
+    auto match = this->match(name);
     if (!match) return take_unmatched(name, tensor, number);
     if (match->state_pattern && !wish_.has_states) return void(++result_.states);
     const SideNames::Entry& entry = from_names_.entries()[match->entry];
     is_used_[entry.rule] = true;
     if (!match->state_pattern) found_.emplace(match->entry, match->values.texts);
-    std::set<std::size_t> targets;
-    for (const auto& pair : map_.rules[entry.rule].pieces)
-      if (pair[from_].tensor == entry.tensor) targets.insert(pair[to_].tensor);
-    for (const std::size_t target : targets) {
+    for (const std::size_t target : targets_of(*match)) {
       AxisValues values = match->values;
       const TensorTemplate& text = to_names_.text(entry.rule, target);
       check_count(tensor, *match, text, entry.rule);
@@ -266,11 +314,12 @@ class Conversion {
       result_.dropped.push_back(name);
       return;
     }
-    for (const TiedName& tied : map_.tied)
-      if (const auto of = tied.side == from_ ? tied_to(tied, from_names_, without_folder(name)) : std::nullopt) {
-        tied_.push_back({*of, &tensor, number});
-        return;
-      }
+    for (const std::string& in_rules : {name, without_folder(name)})
+      for (const TiedName& tied : map_.tied)
+        if (const auto of = tied.side == from_ ? tied_to(tied, from_names_, in_rules) : std::nullopt) {
+          tied_.push_back({*of, &tensor, number});
+          return;
+        }
     unknown_.push_back(name);
   }
 
@@ -297,7 +346,7 @@ class Conversion {
 
   void check_scales() {
     for (const auto& [codes, scales] : scales_)
-      if (!taken_.contains(without_folder(codes)))
+      if (!taken_.contains(codes) && !taken_.contains(without_folder(codes)))
         throw Error(Kind::input, "'" + scales.tensor->name + "'",
                     {"'" + codes + "', whose scales it has, is not taken", "both", "", {Advice::What::leave_out, ""}});
   }
@@ -493,7 +542,7 @@ class Conversion {
   }
 
   TensorPiece piece(const std::string& name, const Draft& draft, const Part& part, const TensorForm& target,
-                    const Taken& first) const {
+                    const Taken& first) {
     TensorPiece piece;
     for (const Taken* const source : part.sources) {
       checked_form(draft, part, *source, first);
@@ -501,7 +550,13 @@ class Conversion {
         throw Error(Kind::input, "'" + name + "'", {"elements without a fixed size", "numbers", ""});
       piece.sources.push_back(source->number);
     }
-    const PiecePlace in_source = checked_form(draft, part, *part.sources.front(), first).place(part.refs[from_].piece);
+    const TensorForm source_form = checked_form(draft, part, *part.sources.front(), first);
+    if (const auto dim = source_form.padded(); dim && !draft.state_pattern)
+      for (const Taken* const source : part.sources)
+        if (const std::uint64_t size = source->tensor->shape[*dim], used = source_form.shape()[*dim]; used < size)
+          result_.unpadded.push_back(source->tensor->name.str() + " from index " + std::to_string(used) + " on (" +
+                                     std::to_string(size - used) + " of " + std::to_string(size) + ")");
+    const PiecePlace in_source = source_form.place(part.refs[from_].piece);
     const PiecePlace in_target = target.place(part.refs[to_].piece);
     piece.source_base = in_source.base;
     piece.target_base = in_target.base;
@@ -658,6 +713,9 @@ class Conversion {
   const MapWish& wish_;
   const KeepMade& is_kept_;
   std::set<std::string> wanted_;
+  std::unordered_set<std::string> in_source_;  // with and without weights_folder
+  std::set<std::string> states_;               // kinds of which some weight is there
+  bool knows_states_ = false;                  // they are all that there are
   SideNames from_names_;
   SideNames to_names_;
   std::vector<bool> is_skipped_;  // by rule, as the next two

@@ -24,7 +24,8 @@ struct MapWish {
   std::function<bool(const std::string& name, std::size_t dim)> is_padded = {};
   /// Whether the output's layout names stacked tensors; nothing if that is unknown.
   std::function<std::optional<bool>(const StackedNames&)> is_stacked = {};
-  /// If no names are expected: whether the output's layout speaks of a name, so that the rules that make it come first.
+  /// If no names are expected: whether the output's layout speaks of a name. A rule that makes such a name of a tensor
+  /// comes before others.
   std::function<bool(const std::string& name)> is_named = {};
   bool has_states = true;          ///< else the state of an optimizer is left out
   bool allows_arithmetic = false;  ///< else rules that recompute elements are refused
@@ -46,6 +47,7 @@ struct MappedTensors {
   std::string by;                                          ///< the map and its sizes, as JSON; empty: no rule was used
   std::vector<std::string> recomputed;                     ///< target tensors that arithmetic makes
   std::vector<std::string> recut_states;                   ///< target state of tensors that one side fuses
+  std::vector<std::string> unpadded;                       ///< what is left out of source tensors as padding
   std::uint64_t states = 0;                                ///< tensors of an optimizer's state that are left out
   std::vector<std::string> passed_over;                    ///< target tensors whose rules find no source tensor
 };
@@ -62,6 +64,7 @@ struct MapSource {
   std::vector<std::pair<Tensor, ParameterId>> tensors;
   bool are_all = true;  ///< else numbers in names may be missing, and whole tensors, but no pieces of one
   std::map<std::string, CodeScales> scales = {};  ///< by name: those that follow their codes, if no rule takes them
+  bool has_weights = false;                       ///< a kind of state of which no tensor's weight is here is none
 };
 
 /// Which tensors of the output are made, by name; empty: all.

@@ -136,9 +136,14 @@ std::string numbers_of_pieces(std::uint64_t size, std::uint64_t block) {
 struct CutFault {
   std::string found;  ///< continues "its scales ": "stay whole"
   bool is_whole = false;
-  bool is_block = false;  ///< a block is cut
-  std::string fits = {};  ///< how many pieces would not cut a block: "2, 4, 8"
+  bool is_block = false;   ///< a block is cut
+  bool is_common = false;  ///< it belongs to all codes, and not every card has it
+  std::string fits = {};   ///< how many pieces would not cut a block: "2, 4, 8"
 };
+
+CutFault cut_common() {
+  return {.found = "is cut, although all of it belongs to each of its codes", .is_common = true};
+}
 
 class ScaleCut {
  public:
@@ -151,6 +156,10 @@ class ScaleCut {
 
   std::optional<CutFault> fault() const {
     if (!is_plain(codes_) || !is_plain(scales_)) return std::nullopt;
+    const Shape& codes = codes_tensor_.shape;
+    for (std::size_t d = 0; d < scales_tensor_.shape.size(); ++d)
+      if (scales_tensor_.shape[d] == 1 && !axes(scales_, d).empty() && (d >= codes.size() || codes[d] > 1))
+        return cut_common();
     for (const BlockDim& dim : block_dims(scales_tensor_.name, codes_tensor_.shape, scales_tensor_.shape))
       if (auto found = fault_in(dim)) return found;
     return std::nullopt;
@@ -207,7 +216,7 @@ class ScaleCut {
       if (const auto at = cut_within(runs, dim, codes.size()))
         return CutFault{"has one scale for " + std::to_string(dim.block) + " elements of '" + codes_tensor_.name +
                             "', which is cut at " + std::to_string(*at) + where,
-                        false, true, numbers_of_pieces(codes.size(), dim.block)};
+                        false, true, false, numbers_of_pieces(codes.size(), dim.block)};
       Runs wanted;
       for (const Interval& run : runs)
         append(wanted, {run.lo / dim.block * dim.scales, blocks_in(run.hi, dim.block) * dim.scales});
@@ -226,7 +235,7 @@ class ScaleCut {
 
 /// Checks a table, which applies to all codes or describes all of them: neither may be cut.
 std::optional<CutFault> table_fault(const Placement& placement, ParameterId codes, ParameterId table) {
-  if (is_cut(placement.shardings()[table])) return CutFault{"is cut, although all of it belongs to each of its codes"};
+  if (is_cut(placement.shardings()[table])) return cut_common();
   const std::string& name = placement.tensors()[table].name;
   if (name.find("quant_state") == std::string::npos || !is_cut(placement.shardings()[codes])) return std::nullopt;
   return CutFault{"says the shape of all of '" + placement.tensors()[codes].name + "', which is cut"};
@@ -256,11 +265,15 @@ class Faults {
 [[noreturn]] void refuse(const Placement& target, ParameterId parameter, const CutFault& fault) {
   const auto rule = target.shardings()[parameter].rule;
   const std::string decided = rule ? rule_name(target.layout(), *rule) : "no rule";
-  throw Error(Kind::layout, target.layout().origin + ": parameter '" + target.tensors()[parameter].name + "'",
-              {fault.found + " (" + decided + " matches it)", "both cut alike, at multiples of the block",
-               (fault.fits.empty() ? "give both one rule and sizes that fit, or leave both whole"
-                                   : "give both one rule; " + fault.fits + " equal pieces cut no block") +
-                   (fault.is_block ? "; --dequantize bf16 cuts anywhere" : "")});
+  throw Error(
+      Kind::layout, target.layout().origin + ": parameter '" + target.tensors()[parameter].name + "'",
+      {fault.found + " (" + decided + " matches it)",
+       fault.is_common ? "all of it on each card" : "both cut alike, at multiples of the block",
+       fault.is_common
+           ? "give it a rule of its own, above: {\"name\": \"" + target.tensors()[parameter].name + "\", \"split\": []}"
+           : (fault.fits.empty() ? "give both one rule and sizes that fit, or leave both whole"
+                                 : "give both one rule; " + fault.fits + " equal pieces cut no block") +
+                 (fault.is_block ? "; --dequantize bf16 cuts anywhere" : "")});
 }
 
 }  // namespace

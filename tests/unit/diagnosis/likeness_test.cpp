@@ -175,6 +175,16 @@ TEST_CASE("chance alone accuses no block", "[likeness]") {
   REQUIRE(unlike(samples).empty());
 }
 
+TEST_CASE("where much moved, what moved most is told from what is in other places", "[likeness]") {
+  Weights weights;
+  auto samples = right_matrices(weights, 2);                                 // 0.45
+  samples.push_back(matrix("small at first", {weights.moved(4096, 0, 7)}));  // 0.14
+  REQUIRE(judge(samples).can_tell());
+  REQUIRE(unlike(samples).empty());
+  samples.push_back(matrix("wrong", {weights.apart(4096)}));
+  REQUIRE(unlike(samples) == Names{"wrong"});
+}
+
 TEST_CASE("what is read is bounded, and spread over a large model", "[likeness]") {
   std::vector<SampledTensor> tensors;
   for (ParameterId p = 0; p < 20000; ++p)

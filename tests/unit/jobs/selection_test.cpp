@@ -1,6 +1,7 @@
 #include "jobs/types/selection.hpp"
 
 #include "catch.hpp"
+#include "jobs/types/name_mapping.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -120,4 +121,31 @@ TEST_CASE("what a job leaves out leaves the target's buckets, under its new name
   CHECK(to_json(without_left_out(job, few, select(job, few.placement), layout_of_all)) == to_json(left));
   job.drop.clear();
   CHECK(to_json(without_left_out(job, all, select(job, all.placement), layout_of_all)) == to_json(layout_of_all));
+}
+
+TEST_CASE("among several maps the one that knows the names counts, also for those of the output's system in memory") {
+  const auto sized = [](const std::string& rest) {
+    auto map = std::make_unique<SizedMap>(
+        parse_name_map(R"({"ckpt_names": 1, "sizes": {"f": 2, "h": 3}, )" + rest + "}", "map.json", {}), ModelConfig(),
+        std::map<std::string, std::uint64_t>());
+    map->to = map->map.side("hf");
+    return map;
+  };
+  std::vector<std::unique_ptr<SizedMap>> maps;
+  maps.push_back(sized(R"("sides": ["trainer", "hf"], "tensors": [{"trainer": "ln", "hf": "norm"},
+    {"trainer": "fc1 [(f | f), h]", "hf": ["gate [f, h]", "up [f, h]"]}])"));
+  maps.push_back(sized(R"("sides": ["memory", "hf"], "tensors": [{"memory": "norm", "hf": "norm"},
+    {"memory": "gate_up [(f | f), h]", "hf": ["gate [f, h]", "up [f, h]"]}])"));
+  const NameMapping mapping(std::move(maps), {});
+  const auto made = [&](const std::vector<Tensor>& tensors) {
+    MapSource source;
+    for (const Tensor& each : tensors) source.tensors.emplace_back(each, source.tensors.size());
+    Words names;
+    for (const Tensor& each : mapping.convert(source).tensors) names.push_back(each.name);
+    return names;
+  };
+  const Words model{"gate", "norm", "up"};
+  CHECK(made({tensor("gate_up", {4, 3}), tensor("norm", {3})}) == model);
+  CHECK(made({tensor("fc1", {4, 3}), tensor("ln", {3})}) == model);
+  CHECK(made({tensor("gate", {2, 3}), tensor("norm", {3}), tensor("up", {2, 3})}) == model);
 }

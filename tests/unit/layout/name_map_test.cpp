@@ -77,6 +77,52 @@ TEST_CASE("an error of a rule names the rule, both tensors and the axis") {
         "same axes in both, in any order");
 }
 
+TEST_CASE("a tensor stands once on a side of a rule") {
+  CHECK(refusal([] {
+          parse(sizes + R"("tensors": [{"a": ["x.{l} [h]", "x.{l} [h]"], "b": ["y.{l} [h]", "z.{l} [h]"]}])");
+        }).find("x.{l} twice in \"a\"") != std::string::npos);
+}
+
+TEST_CASE("the names of the output's layout choose each tensor's spelling") {
+  const NameMap map =
+      parse(sizes + R"("tensors": [{"a": "x.{l} [h]", "b": "p.{l} [h]"}, {"a": "x.{l} [h]", "b": "r.{l} [h]"}])");
+  const auto made = [&](const std::set<std::string>& named) {
+    MapWish wish;
+    wish.is_named = [&](const std::string& name) { return named.contains(name); };
+    return names_of(convert(map, 0, {tensor("x.0", {5}), tensor("x.1", {5})}, wish));
+  };
+  CHECK(made({}) == Words{"p.0 [5]", "p.1 [5]"});
+  CHECK(made({"r.1"}) == Words{"p.0 [5]", "r.1 [5]"});
+  CHECK(made({"p.1", "r.0", "r.1"}) == Words{"p.1 [5]", "r.0 [5]"});
+}
+
+TEST_CASE("a named spelling that needs more than the source has is not chosen") {
+  const NameMap map =
+      parse(sizes + R"("tensors": [{"a": "q [h]", "b": "one [h]"}, {"a": ["q [h]", "k [h]"], "b": "both [(h | h)]"}])");
+  MapWish wish;
+  wish.is_named = [](const std::string& name) { return name == "both"; };
+  CHECK(names_of(convert(map, 0, {tensor("q", {5})}, wish)) == Words{"one [5]"});
+  CHECK(names_of(convert(map, 0, {tensor("k", {5}), tensor("q", {5})}, wish)) == Words{"both [10]"});
+}
+
+TEST_CASE("a word before all names is no state") {
+  const NameMap map = parse(
+      sizes +
+      R"("states": {"a": ["{state}.{name}"], "b": ["{state}/{name}"]}, "tensors": [{"a": "x.{l}", "b": "y.{l}"}])");
+  const MapSizes of(map, ModelConfig("{}", "config.json"), {});
+  const auto made = [&](const std::vector<Tensor>& tensors, bool has_weights) {
+    MapSource source = source_of(tensors);
+    source.has_weights = has_weights;
+    return names_of(map_tensors(map, of, 0, source, {}));
+  };
+  const std::vector<Tensor> prefixed{tensor("module.x.0", {5}), tensor("module.x.1", {5})};
+  CHECK(refusal([&] { made(prefixed, true); }).find("no rule takes module.x.0, module.x.1") != std::string::npos);
+  CHECK(made(prefixed, false) == Words{"module/y.0 [5]", "module/y.1 [5]"});  // --only took the states alone
+  const std::vector<Tensor> with_state{tensor("m.x.0", {5}), tensor("m.x.1", {5}), tensor("model.x.0", {5}),
+                                       tensor("x.1", {5})};
+  CHECK(made(with_state, true) == Words{"m/y.0 [5]", "m/y.1 [5]", "y.0 [5]", "y.1 [5]"});
+}
+
 TEST_CASE("hostile maps are refused") {
   const std::string deep(1000, '(');
   CHECK(refusal([&] { with_rule("x [g " + deep + "d]", "y [g d]"); }).find("in its shape") != std::string::npos);

@@ -39,6 +39,7 @@ std::string refusal(const Model& model, const char* shape, const std::string& co
 
 const std::string rows = R"("split": ["tp"])";
 const std::string columns = R"("split": [null, "tp"])";
+const std::string ceil_columns = R"("split": [null, "tp"], "uneven": "ceil")";
 const std::string ceil_rows = R"("split": ["tp"], "uneven": "ceil")";
 
 TEST_CASE("Codes and their scales are cut together, at multiples of the block") {
@@ -61,6 +62,17 @@ TEST_CASE("A scale that is cut otherwise than what it scales is refused, and why
   CHECK_THAT(refusal(fp8({192, 256}, {2, 2}), "[2]", rows, rows), Contains("128 elements") && Contains("cut at 96"));
   CHECK_THAT(refusal(fp8({8, 8}, {4, 4}), "[8]", rows, ceil_rows), Contains("2 elements") && Contains("cut at 1"));
   CHECK_THAT(refusal(fp8({256, 384}, {2, 3}), "[2]", R"("split": [])", rows), Contains("is whole"));
+}
+
+TEST_CASE("One scale for all codes, or for a row of them, is on every card that has some") {
+  for (const Shape& scale : {Shape{1}, Shape{1, 1}}) {
+    CHECK_THAT(refusal(fp8({256, 384}, scale), "[2]", ceil_rows, ceil_rows),
+               Contains("belongs to each of its codes") && Contains(R"("l.weight_scale", "split": []})"));
+    CHECK(told(fp8({256, 384}, scale), "[2]", rows, R"("split": [])").empty());
+  }
+  CHECK_THAT(refusal(fp8({256, 384}, {256, 1}), "[2]", ceil_columns, ceil_columns),
+             Contains("belongs to each of its codes"));
+  CHECK(told(fp8({1, 384}, {1, 3}), "[2]", ceil_rows, ceil_rows).empty());
 }
 
 TEST_CASE("A rule that leaves the scale whole, and a source that is cut so, are only told of") {
