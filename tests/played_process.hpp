@@ -22,6 +22,7 @@ class Played final : public Communicator {
   int size() const override { return size_; }
   int local_rank() const override { return 0; }
   int local_size() const override { return 1; }
+  unsigned processors() const override { return 1; }
   std::string host_of(int /*rank*/) const override { return host_; }
   void share_work(std::function<Work()>) override {}
   Work shared_work() const override { return {}; }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -74,15 +75,14 @@ ExchangeKind parse_exchange(const Setting& setting) {
                                         {"nccl", ExchangeKind::nccl}});
 }
 
-std::chrono::seconds parse_stall_limit(const Setting& setting) {
-  const double seconds = parse_duration(setting.text, setting.origin);
+std::optional<std::chrono::seconds> stall_limit_from(const Options& options, const Environment& environment) {
+  const Setting it = setting("--stall-timeout", options.stall_timeout, "CKPT_STALL_TIMEOUT", environment);
+  if (it.text.empty()) return std::nullopt;
+  const double seconds = parse_duration(it.text, it.origin);
   if (seconds < 1 || seconds > most_stall_seconds)
-    throw Error(Kind::usage, setting.origin, {"'" + setting.text + "'", "from 1 s to 24 h", ""});
+    throw Error(Kind::usage, it.origin, {"'" + it.text + "'", "from 1 s to 24 h", ""});
   return std::chrono::seconds(static_cast<std::int64_t>(seconds));
 }
-
-/// A process that gets no processor for some seconds is not lost.
-constexpr std::chrono::seconds least_patience{5};
 
 Resources resources_from(const Options& options, const Environment& environment) {
   Resources resources;
@@ -91,11 +91,8 @@ Resources resources_from(const Options& options, const Environment& environment)
   if (const auto it = setting("--device-memory", options.device_memory, "CKPT_DEVICE_MEMORY", environment);
       !it.text.empty())
     resources.device_memory_bytes = parse_memory(it);
-  if (const auto it = setting("--stall-timeout", options.stall_timeout, "CKPT_STALL_TIMEOUT", environment);
-      !it.text.empty()) {
-    resources.stall_limit = parse_stall_limit(it);
-    resources.patience = std::max(resources.stall_limit, least_patience);
-  }
+  if (const auto limit = stall_limit_from(options, environment)) resources.stall_limit = *limit;
+  resources.patience = patience_from(options, environment);
   if (const auto it = setting("--threads", options.threads, "CKPT_THREADS", environment); !it.text.empty())
     resources.threads = static_cast<unsigned>(parse_count(it, most_threads));
   if (const auto it = setting("--exchange", options.exchange, "CKPT_EXCHANGE", environment); !it.text.empty())
@@ -316,6 +313,11 @@ Tolerance parse_tolerance(const std::string& text) {
   Tolerance tolerance{parse_bound(std::string_view(text).substr(0, comma), text), 0};
   if (comma != std::string::npos) tolerance.absolute = parse_bound(std::string_view(text).substr(comma + 1), text);
   return tolerance;
+}
+
+std::chrono::seconds patience_from(const Options& options, const Environment& environment) {
+  constexpr std::chrono::seconds least{5};  // a process that gets no processor for some seconds is not lost
+  return std::max(least, stall_limit_from(options, environment).value_or(Communicator::default_patience));
 }
 
 ReshardJob reshard_job(const Program& program, const Options& options, const Environment& environment) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ Environment read_environment();
 ReshardJob reshard_job(const Program& program, const Options& options, const Environment& environment);
 CompareJob compare_job(const Options& options, const Environment& environment);
 CheckJob check_job(const Options& options, const Environment& environment);
+
+/// How long a process may be silent: --stall-timeout, or its variable. Throws usage.
+std::chrono::seconds patience_from(const Options& options, const Environment& environment);
 
 /// Parses "dp=7,tp=8" and keeps the order. `option`: its name in errors. Throws usage.
 std::vector<std::pair<std::string, std::uint64_t>> axis_sizes(const std::string& option, std::string_view text);

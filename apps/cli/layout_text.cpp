@@ -128,7 +128,9 @@ LayoutOfFiles read_layout_of_files(const std::string& file, const std::filesyste
         return checkpoint.empty() ? std::nullopt : stored_rank(checkpoint, name, stores.reading());
       });
     } catch (Error& error) {
-      if (const std::string host = processes.host_of(0); !host.empty()) error.advise("process 0 reads it, on " + host);
+      const bool is_signal = error.kind() == Kind::interrupted || error.kind() == Kind::terminated;
+      if (const std::string host = processes.host_of(0); !host.empty() && !is_signal)
+        error.advise("process 0 reads it, on " + host);
       throw;
     }
   });

@@ -187,8 +187,8 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
   line.flag("--no-fsync", to.no_fsync, "don't wait for the disk before publishing");
   line.flag(
       "--dry-run", to.dry_run,
-      "resolve, check and plan, print what would be done as a table, write nothing (-o may be left out); with -v, what "
-      "each rule decides");
+      "resolve, check and plan, print what would be done as a table, write nothing (-o may be left out), except that a "
+      "file without a name takes the output's room for a moment, to learn of quotas; with -v, what each rule decides");
   line.flag("--strict", to.strict, "a warning ends the job (status 1) before anything is published");
   line.value(
       "--report", to.report, "FILE",
@@ -234,9 +234,10 @@ void declare_exchange(CommandLine& line, Options& to) {
   line.value("--device-memory", to.device_memory, "SIZE",
              "with nccl: staging memory of each process on its GPU, at most; default: 2GiB; environment variable: "
              "CKPT_DEVICE_MEMORY");
-  line.value("--stall-timeout", to.stall_timeout, "TIME",
-             "give up when nothing is heard from a process for this long (default: 50s), or, with nccl, when the GPUs "
-             "make no progress (default: 120s); environment variable: CKPT_STALL_TIMEOUT");
+  line.value(
+      "--stall-timeout", to.stall_timeout, "TIME",
+      "give up when nothing is heard from a process for this long, also while MPI starts (default: 50s), or, with "
+      "nccl, when the GPUs make no progress (default: 120s); environment variable: CKPT_STALL_TIMEOUT");
 }
 
 void declare_reading(CommandLine& line, Options& to) {

@@ -1,6 +1,7 @@
 #include "cli/processes.hpp"
 
 #include <fcntl.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +13,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/host_name.hpp"
 #include "base/interrupt.hpp"
+#include "base/late_notice.hpp"
 #include "base/limits.hpp"
 #include "base/log_line.hpp"
 #include "base/printable.hpp"
@@ -31,11 +34,8 @@ namespace {
 /// Whether this process reports for all before a communicator exists: it is the first one, or a process of the job
 /// started it, perhaps alone.
 bool is_first_process() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(name))
-      return std::string_view(rank) == "0" || job_ancestor() != JobAncestor::nothing;
-  }
-  return true;
+  const std::string rank = place_in_job().rank;
+  return rank.empty() || rank == "0" || job_ancestor() != JobAncestor::nothing;
 }
 
 /// Prints a line in one write, so that other processes' output cannot split it.
@@ -54,12 +54,31 @@ void print_error(const std::string& program, const std::exception& error) {
 constexpr std::string_view alone_option = "--alone";
 constexpr const char* alone_variable = "CKPT_ALONE";
 
+/// The processes did not find one another in time: one of them never came, or the network is down.
+Error not_started(const JobPlace& place, std::chrono::seconds patience) {
+  const std::string hosts = place.hosts.empty() ? "" : " (" + place.hosts + ")";
+  return Error(Kind::peer, "MPI",
+               {"it has not started for " + std::to_string(patience.count()) + " s; this is " + place.words() +
+                    ", on " + host_name(),
+                "all processes of the job to have found one another",
+                "check the network between the job's hosts" + hosts + ", and that all start this program",
+                {Advice::What::more_patience, ""}});
+}
+
+/// One error is enough: by how much the others wait longer than the first, which ends them, if it can be reached.
+std::chrono::seconds courtesy(const std::string& rank) {
+  constexpr std::size_t most = 5;
+  return std::chrono::seconds(rank.size() > 1 ? 2 * most
+                                              : 2 * std::min<std::size_t>(most, rank.empty() ? 0 : rank[0] - '0'));
+}
+
 /// Joins the job. MPI_Init waits silently for processes that never come, so the first of all processes that the
-/// launcher started says so; the others do later, in case the first is missing.
-std::unique_ptr<Communicator> joined(const std::string& program) {
+/// launcher started says so; the others do later, in case the first is missing. After `patience` they end.
+std::unique_ptr<Communicator> joined(const std::string& program, std::chrono::seconds patience) {
   using std::chrono::seconds;
   const JobAncestor above = job_ancestor();
-  const std::string here = "this is " + place_in_job() + " of the job in whose environment it was started";
+  const JobPlace place = place_in_job();
+  const std::string here = "this is " + place.words() + " of the job in whose environment it was started";
   const std::string how = "go alone with --alone, or " + std::string(alone_variable) + "=1";
   if (above == JobAncestor::with_mpi)
     print_line(program + ": started by a process that uses MPI itself (" + here +
@@ -78,6 +97,12 @@ std::unique_ptr<Communicator> joined(const std::string& program) {
       ::_exit(exit_status(interrupt));
     }
   };
+  const auto end = [=] {
+    const Error error = not_started(place, patience);
+    print_error(program, error);
+    ::_exit(exit_status(error));
+  };
+  const LateNotice end_of_patience(patience + courtesy(place.rank), end);
   // Before users give up who wait 10 s for a program.
   const LateNotice notice(is_first_process() ? seconds(9) : seconds(30), say, look);
   return mpi_world();
@@ -110,10 +135,11 @@ int run_body(const std::string& program, Communicator& processes, const std::fun
     const bool together = processes.failed_together();
     const auto* const own = together ? nullptr : dynamic_cast<const Error*>(&error);
     if (own != nullptr)
-      print_error(program, naming_host(*own, processes));
+      print_error(program, naming_host(*own, processes.rank(), processes));
     else if (!together || processes.rank() == 0)
       print_error(program, error);
     if (!together) processes.abandon(status);
+    processes.set_exit_status(status);
     return status;
   }
 }
@@ -121,8 +147,7 @@ int run_body(const std::string& program, Communicator& processes, const std::fun
 }  // namespace
 
 int exit_status(const Error& error, int failure) {
-  constexpr int may_pass = 75;  // EX_TEMPFAIL of sysexits.h
-  if (error.may_pass()) return may_pass;
+  if (error.may_pass()) return EX_TEMPFAIL;
   switch (error.kind()) {
     case Kind::usage:
     case Kind::layout:
@@ -152,29 +177,6 @@ void declare_alone(CommandLine& line, bool& to) {
   line.flag(std::string(alone_option), to,
             "run as one process, whatever launcher's environment this is: for what one rank of an MPI job or one task "
             "of a Slurm step starts by itself; environment variable: CKPT_ALONE=1");
-}
-
-LateNotice::LateNotice(std::chrono::milliseconds patience, std::function<void()> say, std::function<void()> look)
-    : watch_([this, patience, say = std::move(say), look = std::move(look)] {
-        constexpr std::chrono::milliseconds pause(100);
-        const auto late = std::chrono::steady_clock::now() + patience;
-        std::unique_lock lock(mutex_);
-        for (bool is_said = false;
-             !over_.wait_for(lock, is_said ? pause : std::min(pause, patience), [this] { return is_over_; });) {
-          look();
-          if (is_said || std::chrono::steady_clock::now() < late) continue;
-          say();
-          is_said = true;
-        }
-      }) {}
-
-LateNotice::~LateNotice() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  over_.notify_all();
-  watch_.join();
 }
 
 int print_text(const std::string& program, const std::string& text, Stream to) {
@@ -210,7 +212,7 @@ std::exception_ptr refusal_of(const std::function<void()>& parse) {
 }
 
 int run_processes(const std::string& program, const std::vector<std::string>& words,
-                  const std::function<int(Communicator&)>& body, int failure) {
+                  const std::function<int(Communicator&)>& body, int failure, std::chrono::seconds patience) {
   set_up_streams();
   leave_libraries_at_exit();
   const HelperProcess reads_metadata;  // before there are threads, and before MPI has its own
@@ -220,7 +222,7 @@ int run_processes(const std::string& program, const std::vector<std::string>& wo
   prefer_shared_memory();
   try {
     const bool is_alone = is_to_go_alone(words) || !launched_in_parallel();
-    const auto processes = is_alone ? single_process() : joined(program);
+    const auto processes = is_alone ? single_process() : joined(program, patience);
     return run_body(program, *processes, body, failure);
   } catch (const std::exception& error) {
     if (is_first_process()) print_error(program, error);

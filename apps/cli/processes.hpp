@@ -1,12 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
@@ -24,25 +21,6 @@ bool is_to_go_alone(const std::vector<std::string>& words);
 
 void declare_alone(CommandLine& line, bool& to);
 
-/// Calls `say` unless it is destroyed before `patience` has passed, and calls `look` repeatedly until its end, in a
-/// thread of its own.
-class LateNotice {
- public:
-  LateNotice(
-      std::chrono::milliseconds patience, std::function<void()> say, std::function<void()> look = [] {});
-  LateNotice(const LateNotice&) = delete;
-  LateNotice& operator=(const LateNotice&) = delete;
-  LateNotice(LateNotice&&) = delete;
-  LateNotice& operator=(LateNotice&&) = delete;
-  ~LateNotice();
-
- private:
-  std::mutex mutex_;
-  std::condition_variable over_;
-  bool is_over_ = false;
-  std::thread watch_;
-};
-
 /// Prints a text that was asked for (--help, --version) and nothing else: no process is started, no other is waited
 /// for, and one of a job's processes speaks for all. Returns the exit status.
 enum class Stream { output, error };
@@ -57,8 +35,9 @@ std::exception_ptr refusal_of(const std::function<void()>& parse);
 /// The common part of every verb that does work: sets up the process (standard streams, signals, limits, the helper
 /// that reads metadata), starts the processes (MPI only if a launcher started several, and this one is to join them),
 /// calls `body`, and prints an error that leaves it once. Returns the program's exit status: `failure` for errors other
-/// than the command line's.
+/// than the command line's. If they do not find one another within `patience`, it ends the process with an error.
 int run_processes(const std::string& program, const std::vector<std::string>& words,
-                  const std::function<int(Communicator&)>& body, int failure = 1);
+                  const std::function<int(Communicator&)>& body, int failure = 1,
+                  std::chrono::seconds patience = Communicator::default_patience);
 
 }  // namespace ckpt::cli

@@ -262,7 +262,7 @@ int run_words(const Program& program, const Options& options, Fd standard_output
   } catch (const Error& error) {
     const bool is_together = processes.failed_together();
     report_failure(program, setup, error);
-    trace.write(is_together);
+    trace.write(is_together && !is_interrupted());  // after a signal nobody waits for messages on their way
     processes.set_failed_together(is_together);
     throw;
   }
@@ -273,7 +273,11 @@ int run_words(const Program& program, const Options& options, Fd standard_output
 int run_program(const Program& program, const std::vector<std::string>& words, const Body& body, int failure) {
   watch_interrupts();
   Options options;
-  const std::exception_ptr refusal = refusal_of([&] { options = parse_options(program, words); });
+  std::chrono::seconds patience = Communicator::default_patience;
+  const std::exception_ptr refusal = refusal_of([&] {
+    options = parse_options(program, words);
+    patience = patience_from(options, read_environment());
+  });
   if (!options.asked_text.empty()) return print_text(program.manual.name, options.asked_text);
   Fd standard_output;
   if (options.output == "-" && program.verb == Verb::merge && !options.dry_run)
@@ -285,7 +289,7 @@ int run_program(const Program& program, const std::vector<std::string>& words, c
     check_same_words(options, processes);
     return run_words(program, options, std::move(standard_output), body, processes);
   };
-  return run_processes(program.manual.name, words, on_each, failure);
+  return run_processes(program.manual.name, words, on_each, failure, patience);
 }
 
 }  // namespace ckpt::cli

@@ -1,21 +1,24 @@
 #include "base/limits.hpp"
 
 #include <malloc.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <thread>
 
 namespace ckpt {
 
 namespace {
 
 constexpr rlim_t enough_open_files = 16384;
+constexpr std::size_t most_set_bytes = 65536;  // of processors
 
 /// Returns 0 if there is no such directory.
 std::uint64_t entries(const char* directory) {
@@ -108,10 +111,25 @@ std::uint64_t memory_allowed() {
   return std::min(most, memory_of_groups(groups.str(), "/sys/fs/cgroup"));
 }
 
-unsigned processors_of_each(int local_processes) {
-  const int all = static_cast<int>(std::thread::hardware_concurrency());  // as many as this process may use
-  const int node = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  return static_cast<unsigned>(std::max(1, all < node ? all : all / local_processes));
+std::string allowed_processors() {
+  std::string set(sizeof(cpu_set_t), '\0');
+  const auto get = [&] { return ::sched_getaffinity(0, set.size(), reinterpret_cast<cpu_set_t*>(set.data())); };
+  while (get() != 0 && errno == EINVAL && set.size() < most_set_bytes) set.assign(set.size() * 2, '\0');
+  set.resize(set.find_last_not_of('\0') + 1);
+  return set;
+}
+
+ProcessorShare share_of(const std::string& own, const std::vector<std::string>& all) {
+  const auto common = [&](const std::string& other) {
+    unsigned count = 0;
+    for (std::size_t i = 0; i < std::min(own.size(), other.size()); ++i)
+      count += static_cast<unsigned>(std::popcount(static_cast<unsigned char>(own[i] & other[i])));
+    return count;
+  };
+  const unsigned processors = common(own);
+  const auto sharers =
+      static_cast<unsigned>(std::ranges::count_if(all, [&](const auto& each) { return common(each) != 0; }));
+  return {std::max(1U, processors / std::max(1U, sharers)), sharers > processors};
 }
 
 bool is_single_threaded() {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace ckpt {
 
@@ -38,9 +39,16 @@ std::uint64_t memory_allowed();
 /// https://docs.kernel.org/admin-guide/cgroup-v2.html
 std::uint64_t memory_of_groups(const std::string& named, const std::filesystem::path& mounted);
 
-/// Returns the number of processors for each of `local_processes` processes of this node: those that this one is bound
-/// to, or else its share of all.
-unsigned processors_of_each(int local_processes);
+/// Returns the processors that this process may use (its affinity, which cpusets and launchers limit), a bit each.
+std::string allowed_processors();
+
+/// What a process has of the processors that it may use.
+struct ProcessorShare {
+  unsigned processors = 1;  ///< for itself; at least one
+  bool is_crowded = false;  ///< more processes may use some of them than there are
+};
+/// Computes it from what each process of the node may use, of which this one is `own`.
+ProcessorShare share_of(const std::string& own, const std::vector<std::string>& all);
 
 /// Returns whether no other thread runs in this process.
 bool is_single_threaded();

@@ -156,14 +156,32 @@ bool is_part_anywhere(const std::filesystem::path& path, Communicator& processes
   return processes.maximum(is_part ? 1 : 0) != 0;
 }
 
+/// The names that a path's links choose: of one that leads to a neighbour of its own, or that is the path itself. Other
+/// links may lead to a host's own disk.
+std::vector<std::string> choices_of_links(const std::filesystem::path& path) {
+  std::error_code none;
+  std::vector<std::string> names;
+  std::filesystem::path place;
+  for (const auto& folder : path) {
+    const std::filesystem::path above = std::filesystem::canonical(place, none);
+    place /= folder;
+    if (!std::filesystem::is_symlink(place, none)) continue;
+    const std::filesystem::path target = std::filesystem::canonical(place, none);
+    if (target.parent_path() == above || place == path) names.push_back(target.filename().string());
+  }
+  return names;
+}
+
 /// The steps that a path means on this process's host: where its links, or one named `latest` in it, lead, and what a
 /// file in the directory says. Empty if there is none.
 std::string steps_meant_by(const std::filesystem::path& path) {
   std::error_code none;
-  const std::filesystem::path given = std::filesystem::absolute(path, none).lexically_normal();
-  std::vector<std::string> steps;
+  std::filesystem::path given = std::filesystem::absolute(path, none).lexically_normal();
+  if (!given.has_filename()) given = given.parent_path();  // "dir/"
+  std::vector<std::string> steps = choices_of_links(given);
   for (const auto& folder : std::filesystem::canonical(path, none))
-    if (is_of_step(folder.string()) && std::find(given.begin(), given.end(), folder) == given.end())
+    if (is_of_step(folder.string()) && std::find(given.begin(), given.end(), folder) == given.end() &&
+        std::find(steps.begin(), steps.end(), folder) == steps.end())
       steps.push_back(folder.string());
   const std::filesystem::path latest = path / "latest";
   if (std::filesystem::is_symlink(latest, none)) {

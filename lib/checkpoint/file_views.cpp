@@ -1,24 +1,18 @@
 #include "checkpoint/file_views.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <ctime>
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/host_name.hpp"
 #include "base/text.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
 
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
-}
 
 /// "2026-01-31 12:00:00.000000001 UTC": file systems distinguish times that differ in the last digit.
 std::string time_text(std::int64_t since_epoch_ns) {

@@ -180,22 +180,27 @@ void with_hosts_of_files(const fs::path& directory, NeededOn needed, Communicato
 void check_alike_on_hosts(const std::vector<fs::path>& paths, const std::vector<bool>& is_seen,
                           Communicator& processes) {
   if (processes.host_of(0).empty()) return;
-  std::vector<std::uint64_t> mine(paths.size());
+  std::vector<std::uint64_t> mine;  // only those who speak for a host, and have local files, send any
   Samples samples;
   if (speaks_for_host(processes))
-    for (std::size_t i = 0; i < paths.size(); ++i)
-      if (is_seen[i]) mine[i] = samples.of(paths[i]);
+    for (std::size_t i = 0; i < paths.size(); ++i) mine.push_back(is_seen[i] ? samples.of(paths[i]) : 0);
+  if (std::ranges::count(mine, 0U) == std::ssize(mine)) mine.clear();
+  std::vector<std::uint64_t> first(paths.size());
+  std::vector<int> first_host(paths.size());
   const auto all = gather_all(mine, processes);
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    std::optional<std::size_t> first;
-    for (std::size_t p = 0; p < all.size(); ++p) {
-      if (all[p][i] == 0) continue;
-      if (!first) first = p;
-      if (all[p][i] == all[*first][i]) continue;
+  for (int p = 0; p < processes.size(); ++p) {
+    const auto& theirs = all[static_cast<std::size_t>(p)];
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+      if (theirs[i] == 0 || theirs[i] == first[i]) continue;
+      if (first[i] == 0) {
+        first[i] = theirs[i];
+        first_host[i] = p;
+        continue;
+      }
       processes.set_failed_together(true);  // all have found it
       throw Error(Kind::input, paths[i].string(),
-                  {"it has the same size and time on " + processes.host_of(static_cast<int>(*first)) + " and " +
-                       processes.host_of(static_cast<int>(p)) + ", and another content",
+                  {"it has the same size and time on " + processes.host_of(first_host[i]) + " and " +
+                       processes.host_of(p) + ", and another content",
                    "one file wherever it is seen", "remove it from the host where it is of another checkpoint"});
     }
   }

@@ -43,7 +43,7 @@ struct ReadingThreads {
 ReadingThreads files_together(const Communicator& processes) {
   if (HelperProcess::current() == nullptr) return {};
   const unsigned cold = std::max(1U, files_at_once / static_cast<unsigned>(processes.local_size()));
-  return {std::min(files_at_once, processors_of_each(processes.local_size())), cold};
+  return {std::min(files_at_once, processes.processors()), cold};
 }
 
 /// Reads the first file alone: most of the others then only have to be compared with it. Comparing occupies a processor

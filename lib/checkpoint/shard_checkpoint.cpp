@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <thread>
 
 #include "base/checked.hpp"
 #include "base/parallel.hpp"
@@ -126,7 +125,7 @@ Layout layout_by_shard(const Layout& layout, const std::vector<CountedTable>& ta
 std::vector<ShardCount> count_shards(const TextTable& table, unsigned threads, Communicator& processes) {
   const auto size = static_cast<std::uint64_t>(processes.size());
   const auto rank = static_cast<std::uint64_t>(processes.rank());
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency() / unsigned(processes.local_size()));
+  if (threads == 0) threads = processes.processors();
   std::vector<ShardCount> mine;
   agree(processes, [&] {
     mine.resize(table.shards() / size + (rank < table.shards() % size ? 1 : 0));

@@ -14,6 +14,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/host_name.hpp"
+
 namespace ckpt {
 
 namespace {
@@ -23,11 +25,6 @@ constexpr int fields_before_start = 19;  // in /proc/PID/stat, behind the name a
 std::string text_of(const std::string& path) {
   std::ifstream stream(path);
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-std::string host() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
 /// Where a process number has the same meaning as here: this boot of this machine, this namespace of numbers.
@@ -92,7 +89,7 @@ std::string random_id() {
 
 std::string new_token() {
   const std::string process = std::to_string(::getpid());
-  nlohmann::ordered_json json{{"ckpt_lock", 1}, {"host", host()}, {"process", process}, {"since", now()}};
+  nlohmann::ordered_json json{{"ckpt_lock", 1}, {"host", host_name()}, {"process", process}, {"since", now()}};
   json["started"] = start_of(process);
   json["numbers"] = number_space();
   json["id"] = random_id();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/limits.hpp"
 #include "base/wire.hpp"
 #include "processes/host_of_error.hpp"
 
@@ -22,12 +23,12 @@ std::optional<Error> failure_of(const std::function<void()>& work, const Communi
     work();
     return std::nullopt;
   } catch (const Error& error) {
-    return naming_host(error, processes);
+    return error;
   } catch (const std::bad_alloc&) {
     return Error(Kind::io, named(processes),
                  {"out of memory", "", "run fewer processes on a node", {Advice::What::less_memory, ""}});
   } catch (const std::filesystem::filesystem_error& error) {
-    return naming_host(system_error(error.path1().string(), "cannot be used", error.code().value()), processes);
+    return system_error(error.path1().string(), "cannot be used", error.code().value());
   } catch (const std::exception& error) {
     return Error(Kind::io, named(processes), {error.what(), "", ""});
   } catch (...) {
@@ -41,6 +42,7 @@ class SingleProcess final : public Communicator {
   int size() const override { return 1; }
   int local_rank() const override { return 0; }
   int local_size() const override { return 1; }
+  unsigned processors() const override { return share_of(allowed_processors(), {}).processors; }
   void share_work(std::function<Work()> mine) override { mine_ = std::move(mine); }
   Work shared_work() const override { return mine_ ? mine_() : Work(); }
   std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
@@ -81,8 +83,8 @@ std::string Communicator::name_of(int rank) const {
   return "process " + std::to_string(rank) + (host.empty() ? "" : " (" + host + ")");
 }
 
-Error naming_host(const Error& error, const Communicator& processes) {
-  const std::string host = processes.host_of(processes.rank());
+Error naming_host(const Error& error, int rank, const Communicator& processes) {
+  const std::string host = processes.host_of(rank);
   const bool is_of_all = error.kind() == Kind::usage || error.kind() == Kind::layout || error.kind() == Kind::peer;
   if (host.empty() || is_of_all) return error;
   Error::Parts parts = error.to_wire();
@@ -100,9 +102,13 @@ void agree(Communicator& processes, const std::function<void()>& work) {
   const int bid = failure ? processes.size() - processes.rank() : 0;
   const auto highest = static_cast<int>(processes.maximum(static_cast<std::uint64_t>(bid)));
   if (highest == 0) return;
-  const auto lowest = processes.broadcast(failure ? wire::packed(*failure) : "", processes.size() - highest);
+  const int lowest = processes.size() - highest;
+  const std::string mine = failure ? wire::packed(*failure) : "";
+  const std::string first = processes.broadcast(mine, lowest);
+  const std::uint64_t same = processes.sum(mine == first ? 1 : 0);
   processes.set_failed_together(true);
-  throw wire::unpacked<Error>(lowest);
+  const auto error = wire::unpacked<Error>(first);
+  throw same == static_cast<std::uint64_t>(processes.size()) ? error : naming_host(error, lowest, processes);
 }
 
 std::vector<std::uint32_t> host_numbers(const Communicator& processes) {

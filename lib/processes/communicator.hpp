@@ -23,6 +23,8 @@ class Communicator {
   /// Processes on this one's node are numbered 0..local_size-1 by local_rank.
   virtual int local_rank() const = 0;
   virtual int local_size() const = 0;
+  /// What this process has of the processors that it may use: several of a node may share some of them.
+  virtual unsigned processors() const = 0;
   /// Returns a process's host; nothing if all processes are on one.
   virtual std::string host_of(int /*rank*/) const { return ""; }
   /// What this process has sent in messages to single others, in bytes.
@@ -93,13 +95,20 @@ class Communicator {
   bool failed_together() const noexcept { return failed_together_; }
   void set_failed_together(bool together) noexcept { failed_together_ = together; }
 
+  /// The status with which this process will end; the others, too, if they cannot leave with it.
+  void set_exit_status(int status) noexcept { exit_status_ = status; }
+
+ protected:
+  int exit_status() const noexcept { return exit_status_; }
+
  private:
   bool failed_together_ = false;
+  int exit_status_ = 0;
 };
 
 /// Runs `work` on every process. If it throws on any, the lowest failing rank's error is thrown on all, so that no
-/// process waits in a later collective call. Other exceptions than ckpt::Error are converted to one. `work` itself must
-/// make no collective call.
+/// process waits in a later collective call; it names that rank's host, unless all processes have the same error. Other
+/// exceptions than ckpt::Error are converted to one. `work` itself must make no collective call.
 void agree(Communicator& processes, const std::function<void()>& work);
 
 /// Returns each process's host as a number, from 0 in the order of the first processes on them.
@@ -128,8 +137,14 @@ std::unique_ptr<Communicator> mpi_world();
 /// (`srun -n 4` without --mpi=pmix), each of which would do the whole job.
 bool launched_in_parallel();
 
-/// Returns "rank 3 of 8": this process's place in the job whose environment it inherited.
-std::string place_in_job();
+/// This process's place in the job whose environment it inherited, as far as its launcher tells it.
+struct JobPlace {
+  std::string rank;
+  std::string size;
+  std::string hosts;          ///< as the launcher writes a list of them: "node[1-2]"
+  std::string words() const;  ///< "rank 3 of 8"
+};
+JobPlace place_in_job();
 
 /// The ancestor of this process that has the same place in the job, if any.
 enum class JobAncestor {

@@ -7,6 +7,7 @@
 #include <new>
 #include <thread>
 
+#include "base/late_notice.hpp"
 #include "catch.hpp"
 #include "cli/layout_text.hpp"
 #include "cli/wait.hpp"

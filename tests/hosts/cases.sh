@@ -1,5 +1,6 @@
-# Begins a test of the programs on three hosts; to be sourced: cases.sh BIN, where BIN/ckpt-reshard is.
+# Begins a test of the programs on three hosts; to be sourced: cases.sh BIN [PAUSE], where BIN/ckpt-reshard is.
 #   $work, $here, $sample                  the directory of the test, in which it is; this folder; scripts/make_sample
+#   $pause                                 the library of pause.c
 #   expect NAME STATUS TEXT COMMAND...     a case: what a command has to do
 #   on HOSTS COMMAND...                    a job
 # The last line of a test: ((failures == 0))
@@ -11,8 +12,9 @@ sample=$(cd "$here/../../scripts" && pwd)/make_sample
 # shellcheck source=tests/hosts/network.sh
 source "$here/network.sh"
 
-[[ $# == 1 && -x $1/ckpt-reshard ]] || { echo "usage: $(basename "$0") BIN, where BIN/ckpt-reshard is" >&2; exit 2; }
+[[ $# -ge 1 && -x $1/ckpt-reshard ]] || { echo "usage: $(basename "$0") BIN [PAUSE], where BIN/ckpt-reshard is" >&2; exit 2; }
 bin=$(cd "$1" && pwd)
+pause=${2:-}
 missing=$(hosts_missing)
 if [[ -n $missing ]]; then
   echo "skipped: $missing"

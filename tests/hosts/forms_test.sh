@@ -62,10 +62,20 @@ for host in h1 h2; do
   mkdir -p "local.$host/steps/${step[$host]}/data" && ln -s "${step[$host]}" "local.$host/steps/latest"
   cp -p job/rank_*.h5 "local.$host/steps/latest/" && cp -p job/rank_*.h5 "local.$host/steps/latest/data/"
 done
-for path in latest latest/data; do
+for path in latest latest/ latest/data; do
   expect "a link to two steps: $path" 1 "it means step step_100 for process 0 (h1) and step_200 for process 1 (h2)" \
     on h1:1,h2:1 ckpt-merge --layout job.json "local/steps/$path" -o steps.h5
 done
+# Whatever they are called.
+for host in h1 h2; do
+  mkdir "local.$host/runs" && mv "local.$host/steps/${step[$host]}" "local.$host/runs/of_$host" && ln -s "of_$host" "local.$host/runs/cur"
+done
+for path in cur cur/data; do
+  expect "a link to two directories: $path" 1 "it means step of_h1 for process 0 (h1) and of_h2 for process 1 (h2)" \
+    on h1:1,h2:1 ckpt-merge --layout job.json "local/runs/$path" -o steps.h5
+done
+mkdir h1.disk h2.disk && for host in h1 h2; do cp -pr "local.$host/runs/of_$host" "$host.disk/model" && ln -s "$work/$host.disk" "local.$host/disk"; done
+expect "a link to each host's own disk" 0 "wrote disks.h5" on h1:1,h2:1 ckpt-merge --layout job.json local/disk/model -o disks.h5
 
 # Two files of one name, size and time: nothing but their content tells them apart.
 for host in h1 h2; do mkdir "local.$host/alike" && cp -p job/rank_*.h5 "local.$host/alike/"; done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hosts_test.sh BIN: the programs in BIN on three hosts, which are namespaces of this machine: what they write, and what they say when
+# hosts_test.sh BIN PAUSE: the programs in BIN on three hosts, which are namespaces of this machine: what they write, and what they say when
 # a host is lost. Exit status: 0 all as expected, 77 skipped (no namespaces here), 1 otherwise.
 # shellcheck source=tests/hosts/cases.sh
 source "$(dirname "${BASH_SOURCE[0]}")/cases.sh"
@@ -33,6 +33,13 @@ expect "merge on three hosts, one of which has no data" 0 "" on h1:1,h2:1,h3:1 c
 expect "split on three hosts" 0 "" on h1:1,h2:1,h3:1 ckpt-split --to b6.json merged.h5 -o b6_split
 expect "what both wrote" 0 "" diff -r b6 b6_split
 expect "verify on two hosts" 0 "" on h1:1,h2:1 ckpt-verify --layout job.json local b6
+# The manual's recipe word for word, but for the hosts' names and the paths' beginnings.
+mkdir shared
+for host in h1 h2; do mkdir "local.$host/step_1000" && cp -p "local.$host/"rank_*.h5 "local.$host/step_1000/"; done
+recipe=$("$here/../recipe" "$here/../../apps/running.md" node1:1 | sed 's/node/h/g; s, /local/, local/,; s, /shared/, shared/,')
+expect "the manual's recipe" 0 "wrote shared/step_1000_b6" hosts_run login timeout 40 bash -c "$recipe"
+expect "what it wrote" 0 "" diff -r b6 shared/step_1000_b6
+rm -r local.h1/step_1000 local.h2/step_1000
 mv local.h2/rank_3.h5 local.h2/aside && mkdir local.h2/rank_3.h5
 cp job.json local.h2/only_h2.json
 expect "a layout that process 0's host lacks" 2 "No such file or directory; process 0 reads it, on h1" \
@@ -83,6 +90,23 @@ none_runs() { ! nsenter -t "${host_pid[$1]}" -a pgrep -x -r R,S,D,T ckpt-reshard
 expect "a process that is stopped" any "error: process 1 (h2): nothing has come from it for 5 s" fault stopped hosts_signal h2 STOP ckpt-reshard
 expect "a link that goes down" any "error: process 1 (h2): nothing has come from it for 5 s" fault unplugged hosts_link h2 down
 hosts_link h2 up
+unplugged_before() {  # unplugged_before CALL OUTPUT: the link goes down when all processes are about to make a call of MPI
+  local job status=0
+  rm -f go go.*
+  on h1:1,h2:1 env CKPT_STALL_TIMEOUT=5s LD_PRELOAD="$pause" PAUSE_IN="$1" PAUSE_UNTIL="$work/go" "${from_local[@]}" -o "$2" &
+  job=$!
+  until_true test -e go.h1 && until_true test -e go.h2 && hosts_link h2 down && touch go
+  until_true none_runs h1 && until_true none_runs h2 || return 99
+  hosts_link h2 up  # mpirun may wait for the lost host
+  wait "$job" || status=$?
+  return "$status"
+}
+for call in MPI_Init_thread MPI_Comm_dup; do
+  text="error: MPI: it has not started for 5 s; this is rank 0 of 2, on h1, expected all processes of the job to have found one another; "
+  expect "a link that goes down before $call" any "${text}check the network between the job's hosts (login,h[1:1-2])" unplugged_before "$call" before
+done
+expect "a link that goes down before MPI ends" any "MPI has not ended for 5 s" unplugged_before MPI_Finalize ended
+expect "what it has written" 0 "" diff -r b6 ended
 expect "a link that is back in time" 0 "wrote blinked" fault blinked bash -c "$(declare -p host_pid); $(declare -f hosts_link); hosts_link h2 down; sleep 1; hosts_link h2 up"
 job_on=h3:1,h1:1,h2:1
 expect "a link between two hosts without process 0" any \

@@ -87,6 +87,20 @@ if srun --mpi=list 2>&1 | grep -qw pmix; then
   expect "a job that is requeued goes on, and ends well" 0 "" requeued
   expect "what it made" 0 "" diff -r b6 b6_requeued
   expect "its log has both starts" 0 "" grep -zq 'SIGTERM.*wrote b6_requeued' requeued.log
+  # The manual's recipes, as they stand there: a job script, two stages with a program in between, a job that queues itself again.
+  mkdir run recipes && "$scripts/make_sample" -o run/step_1000 --mesh dp=2,tp=2 >>sample.log && touch run/step_1000/DONE
+  cp run/step_1000.json train64.json && cp job.json stage1.json && cp b6.json stage2.json
+  recipe() { "$here/../recipe" "$here/../../$1" "$2"; }
+  # shellcheck disable=SC2016  # it is a program of the recipe's
+  printf '#!/bin/bash\n((SLURM_PROCID > 0)) || [[ $1 == --resume ]] || cp -r job "$2"\n' >recipes/train && chmod +x recipes/train
+  recipe README.md job-name=merge >recipes/merge
+  recipe README.md "srun train" | sed '1i #!/bin/bash' >recipes/stages
+  { echo '#!/bin/bash' && recipe apps/running.md "scontrol requeue" | sed "s/SRC/b6_four/"; } >recipes/again
+  export RUN=run
+  expect "README's job script" 0 "wrote run/step_1000.h5" batch --mem-per-cpu=20M --cpus-per-task=1 recipes/merge
+  expect "README's two stages" 0 "wrote run/stage2_start" env PATH="$work/recipes:$PATH" timeout 60 sbatch --wait --output=job.log --ntasks=2 recipes/stages
+  expect "what they made" 0 "" diff -r b6 run/stage2_start
+  expect "the manual's job that queues itself again" 0 "wrote model.h5" batch recipes/again
   # shellcheck disable=SC2016
   expect "a step that is told to end" 143 "error: ended by SIGTERM" timeout 60 bash -c '
     srun --mpi=pmix --job-name=told -n 2 "$@" --wait-for never --report told.json -o b6_told & step=$!

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/limits.hpp"
 #include "checkpoint/file_cache.hpp"
 
 namespace ckpt {
@@ -11,7 +10,7 @@ namespace ckpt {
 /// By default, the cores that a launcher bound this process to, else its share of the node's.
 unsigned thread_count(const Resources& resources, const Communicator& processes) {
   if (resources.threads != 0) return resources.threads;
-  return processors_of_each(processes.local_size());
+  return processes.processors();
 }
 
 CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, const Communicator& processes) {

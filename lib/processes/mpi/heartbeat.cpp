@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/backoff.hpp"
-#include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
 
@@ -54,14 +53,14 @@ Heartbeat<Abi>::~Heartbeat() {
 }
 
 template <class Abi>
-bool Heartbeat<Abi>::leave() {
+std::optional<Error> Heartbeat<Abi>::leave() {
   {
     const std::lock_guard lock(mutex_);
     is_leaving_ = true;
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
-  return has_lost_;
+  return lost_;
 }
 
 template <class Abi>
@@ -118,12 +117,11 @@ void Heartbeat<Abi>::run() {
       next = Clock::now() + interval;
     }
   } catch (const Error& error) {
-    has_lost_ = true;
-    end_work(error);
+    lost_ = error;
   } catch (const std::exception& error) {  // no memory
-    has_lost_ = true;
-    end_work(Error(Kind::io, "the processes' signs of life", {error.what(), "", ""}));
+    lost_ = Error(Kind::io, "the processes' signs of life", {error.what(), "", ""});
   }
+  if (lost_) end_work(*lost_);
 }
 
 /// Sends a message, unless the one before it is still on its way; the last message is always sent.

@@ -8,10 +8,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/error.hpp"
 #include "processes/communicator.hpp"
 #include "processes/mpi/mpi_abi.hpp"
 
@@ -34,13 +36,14 @@ class Heartbeat {
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
   ~Heartbeat();
-  /// Waits until all others leave, too; at once after `stop`. Returns whether one was lost.
-  bool leave();
+  /// Waits until all others leave, too; at once after `stop`. Returns what was lost, if anything.
+  std::optional<Error> leave();
 
   /// Any message shows that a process is alive. Any thread.
   void hear(int peer) noexcept;
   /// No call of MPI is made from now on. Any thread.
   void stop() noexcept { is_stopped_ = true; }
+  std::chrono::seconds patience() const noexcept { return std::chrono::seconds(patience_s_); }
   void set_patience(std::chrono::seconds patience) noexcept { patience_s_ = static_cast<int>(patience.count()); }
   using Work = Communicator::Work;
   void share(std::function<Work()> mine);
@@ -80,8 +83,8 @@ class Heartbeat {
   std::deque<Peer> peers_;  ///< whom this process watches, by rank
   std::atomic<int> patience_s_;
   std::atomic<bool> is_stopped_{false};
-  std::atomic<bool> has_lost_{false};
-  mutable std::mutex mutex_;  ///< guards the next two, and Peer::work
+  std::optional<Error> lost_;  ///< the thread's, until it ends
+  mutable std::mutex mutex_;   ///< guards the next two, and Peer::work
   std::function<Work()> mine_;
   bool is_leaving_ = false;
   std::condition_variable wake_;

@@ -1,5 +1,6 @@
 #include "processes/mpi/launch.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -8,7 +9,6 @@
 #include <iterator>
 
 #include "base/error.hpp"
-#include "processes/communicator.hpp"
 #include "processes/mpi/parent_rank.hpp"
 
 namespace ckpt {
@@ -63,18 +63,24 @@ bool is_parallel(const LaunchEnvironment& environment) {
   return false;
 }
 
-std::string place_in(const LaunchEnvironment& environment) {
+JobPlace place_in(const LaunchEnvironment& environment) {
   const auto first = [&](std::initializer_list<const char*> names) {
     for (const char* const name : names)
       if (auto value = environment.variable(name)) return *value;
     return std::string();
   };
-  const std::string rank = first({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"});
-  const std::string size = first({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"});
+  JobPlace place{first({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"}),
+                 first({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}),
+                 first({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "OMPI_MCA_orte_node_regex"})};
+  place.hosts.resize(std::min(place.hosts.size(), place.hosts.find('@')));  // after it, who has which rank
+  return place;
+}
+
+std::string JobPlace::words() const {
   return (rank.empty() ? "a process" : "rank " + rank) + (size.empty() ? "" : " of " + size);
 }
 
-std::string place_in_job() {
+JobPlace place_in_job() {
   return place_in(launch_environment());
 }
 

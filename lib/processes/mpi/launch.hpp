@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "processes/communicator.hpp"
+
 namespace ckpt {
 
 /// The information about its launcher that a process can see.
@@ -21,6 +23,6 @@ LaunchEnvironment launch_environment();
 bool is_parallel(const LaunchEnvironment& environment);
 
 /// Computes place_in_job() for a given environment.
-std::string place_in(const LaunchEnvironment& environment);
+JobPlace place_in(const LaunchEnvironment& environment);
 
 }  // namespace ckpt

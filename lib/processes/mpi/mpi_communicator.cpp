@@ -1,9 +1,8 @@
 #include "processes/mpi/mpi_communicator.hpp"
 
-#include <unistd.h>
+#include <sysexits.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -15,7 +14,10 @@
 
 #include "base/backoff.hpp"
 #include "base/error.hpp"
+#include "base/host_name.hpp"
 #include "base/interrupt.hpp"
+#include "base/late_notice.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 
 namespace ckpt {
@@ -27,30 +29,40 @@ constexpr int bulk_tag = 1;
 constexpr int alarm_tag = 2;
 
 /// Messages of this size are posted together: a piece that arrives shows that its sender is alive.
-constexpr std::uint64_t bulk_piece_bytes = 1ULL << 20;
+constexpr std::uint64_t near_piece_bytes = 1ULL << 20;
+constexpr std::uint64_t far_piece_bytes = 256ULL << 10;  // between hosts
 
-/// Lets Open MPI's TCP send from where the data lies (1 + 8), and put nothing. A put waits for the receiver's consent,
-/// which waits behind all that the receiver itself has put: the two directions of a link would take turns. Respects a
-/// choice of the user. The parameter: `ompi_info --param btl tcp --level 9`.
+/// Lets Open MPI's TCP send from where the data lies (1 + 8), and put nothing, and send whole pieces at once ("eager").
+/// A put, or a larger piece, waits for the receiver's consent, which waits behind all that the receiver itself sends:
+/// the two directions of a link would take turns. Respects a choice of the user. The parameters:
+/// `ompi_info --param btl tcp --level 9`.
 void let_tcp_go_both_ways() {
+  constexpr std::uint64_t most_header = 4096;
   setenv("OMPI_MCA_btl_tcp_flags", "9", 0);
+  setenv("OMPI_MCA_btl_tcp_eager_limit", std::to_string(far_piece_bytes + most_header).c_str(), 0);
 }
 
 /// After a signal, processes that wait for one another have this long to agree on it: the others usually get it, too.
 constexpr std::chrono::seconds agreement_time(2);
 
-/// Waits until `is_done()`, or throws what `check_interrupt` does, in case of a signal after `grace`. Processes wait
-/// for one another here: MPI would keep a processor busy, which this process's own threads, or the process that is
-/// waited for, may need. If the node has fewer processors than processes (`is_crowded`), it surely does.
+/// Throws what `check_interrupt` does, in case of a signal `grace` after the first call that has found it: all waits
+/// together have that long, so that processes which get a signal together give up together.
+void check_interrupt_after(std::chrono::seconds grace) {
+  using Clock = std::chrono::steady_clock;
+  static std::optional<Clock::time_point> found;  // one thread waits
+  if (is_interrupted() && !found) found = Clock::now();
+  if (!found || Clock::now() >= *found + grace) check_interrupt();
+}
+
+/// Waits until `is_done()`, or throws what `check_interrupt_after` does. Processes wait for one another here: MPI would
+/// keep a processor busy, which this process's own threads, or the process that is waited for, may need. If they share
+/// too few (`is_crowded`), it surely does.
 template <class IsDone>
 void poll_until(std::chrono::seconds grace, bool is_crowded, const IsDone& is_done) {
-  using Clock = std::chrono::steady_clock;
   const int tries = is_crowded ? 1 : 100;  // some tens of microseconds
-  std::optional<Clock::time_point> limit;
   Backoff pause(std::chrono::microseconds(is_crowded ? 400 : 100));
   for (int n = 0; !is_done(); ++n) {
-    if (is_interrupted() && !limit) limit = Clock::now() + grace;
-    if (!limit || Clock::now() >= *limit) check_interrupt();
+    check_interrupt_after(grace);
     if (n >= tries) std::this_thread::sleep_for(pause.next());
   }
 }
@@ -134,7 +146,7 @@ template <class Abi>
 template <class IsDone>
 void MpiCommunicator<Abi>::wait(std::chrono::seconds grace, const IsDone& is_done) {
   try {
-    poll_until(grace, is_crowded_, is_done);
+    poll_until(grace, share_.is_crowded, is_done);
   } catch (...) {
     if (heartbeat_) heartbeat_->stop();
     const std::unique_lock turn(turn_at_mpi(), std::chrono::seconds(1));  // a beat under way ends first
@@ -187,29 +199,44 @@ void MpiCommunicator<Abi>::connect() {
   const Owner owner(node);
   mpi_.check(mpi_.comm_rank(node, &local_rank_), "MPI_Comm_rank");
   mpi_.check(mpi_.comm_size(node, &local_size_), "MPI_Comm_size");
-  is_crowded_ = local_size_ > ::sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/// Learns the others' hosts.
+/// Learns the others' hosts, and which processors of this one they may use.
 template <class Abi>
 void MpiCommunicator<Abi>::introduce() {
-  std::array<char, 256> host{};
-  static_cast<void>(::gethostname(host.data(), host.size() - 1));
-  hosts_ = all_gather(host.data());
-  if (std::ranges::count(hosts_, hosts_.front()) == size_) hosts_.clear();
+  const std::string host = host_name();
+  const std::string own = allowed_processors();
+  std::vector<std::string> of_host;
+  for (const std::string& each : all_gather(host + '\0' + own)) {
+    hosts_.push_back(each.substr(0, each.find('\0')));
+    if (hosts_.back() == host) of_host.push_back(each.substr(host.size() + 1));
+  }
+  share_ = share_of(own, of_host);
+  if (std::ranges::count(hosts_, host) == size_) hosts_.clear();
 }
 
 template <class Abi>
 MpiCommunicator<Abi>::~MpiCommunicator() {
   const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
-  if (interrupted_ || (unwinding && !failed_together())) abandon(1);
-  if (heartbeat_->leave()) abandon(1);
+  const int status = exit_status() != 0 ? exit_status() : unwinding ? 1 : EX_TEMPFAIL;
+  if (interrupted_ || (unwinding && !failed_together())) abandon(status);
+  if (is_interrupted()) heartbeat_->set_patience(agreement_time);
+  const std::chrono::seconds patience = heartbeat_->patience();
+  if (const auto lost = heartbeat_->leave()) {
+    if (exit_status() == 0) log::warn("{}", lost->what());
+    abandon(status);
+  }
   heartbeat_.reset();
   {
     const std::lock_guard turn(turn_at_mpi());  // another communicator's heart may beat
     comm_.reset();
   }
-  if (started_mpi_ && mpi_.finalize() != 0) log::warn("MPI_Finalize failed");
+  if (!started_mpi_) return;
+  const LateNotice end_of_patience(patience, [patience, status] {
+    log::warn("MPI has not ended for {} s: a process or the network was lost at the end", patience.count());
+    std::_Exit(status);
+  });
+  if (mpi_.finalize() != 0) log::warn("MPI_Finalize failed");
 }
 
 /// MPI_Abort may wait for what was lost: this process ends in any case.
@@ -224,7 +251,8 @@ void MpiCommunicator<Abi>::abandon(int status) noexcept {
     }).detach();
   } catch (const std::system_error&) {  // no thread is to be had: MPI_Abort alone must do
   }
-  if (is_interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the others say so, too
+  // The others say so, too; some MPIs end a process with a status of their own when they miss another one.
+  if (is_interrupted()) std::this_thread::sleep_for(std::chrono::seconds(1));
   const std::unique_lock turn(turn_at_mpi(), std::chrono::seconds(1));
   mpi_.abort(mpi_.world, status);
 }
@@ -347,16 +375,16 @@ template <class Abi>
 std::unique_ptr<typename MpiCommunicator<Abi>::Requests> MpiCommunicator<Abi>::post(
     int tag, const std::vector<Message>& sends, const std::vector<Message>& receives) {
   auto requests = std::make_unique<Requests>(*this);
+  const auto is_near = [&](int peer) { return host_of(peer) == host_of(rank_); };
+  const auto piece_bytes = [&](int peer) { return is_near(peer) ? near_piece_bytes : far_piece_bytes; };
   for (const Message& message : receives)
-    in_pieces(message.bytes, bulk_piece_bytes, [&](std::byte* at, int count) {
+    in_pieces(message.bytes, piece_bytes(message.peer), [&](std::byte* at, int count) {
       call("MPI_Irecv",
            [&] { return mpi_.irecv(at, count, mpi_.byte, message.peer, tag, handle(), requests->add(message.peer)); });
     });
   for (const Message& message : sends) {
-    const bool is_near =
-        hosts_.empty() || hosts_[static_cast<std::size_t>(message.peer)] == hosts_[static_cast<std::size_t>(rank_)];
-    (is_near ? sent_.within_host : sent_.between_hosts) += message.bytes.size();
-    in_pieces(message.bytes, bulk_piece_bytes, [&](std::byte* at, int count) {
+    (is_near(message.peer) ? sent_.within_host : sent_.between_hosts) += message.bytes.size();
+    in_pieces(message.bytes, piece_bytes(message.peer), [&](std::byte* at, int count) {
       call("MPI_Isend",
            [&] { return mpi_.isend(at, count, mpi_.byte, message.peer, tag, handle(), requests->add(message.peer)); });
     });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/handle.hpp"
+#include "base/limits.hpp"
 #include "processes/communicator.hpp"
 #include "processes/mpi/heartbeat.hpp"
 #include "processes/mpi/mpi_abi.hpp"
@@ -40,6 +41,7 @@ class MpiCommunicator final : public Communicator {
   int size() const override { return size_; }
   int local_rank() const override { return local_rank_; }
   int local_size() const override { return local_size_; }
+  unsigned processors() const override { return share_.processors; }
   std::string host_of(int rank) const override { return hosts_.empty() ? "" : hosts_[static_cast<std::size_t>(rank)]; }
   Sent sent() const override { return sent_; }
   void set_patience(std::chrono::seconds patience) override { heartbeat_->set_patience(patience); }
@@ -109,7 +111,7 @@ class MpiCommunicator final : public Communicator {
   int size_ = 1;
   int local_rank_ = 0;
   int local_size_ = 1;
-  bool is_crowded_ = false;  ///< this node has more processes than processors
+  ProcessorShare share_;
   Owner comm_;
   std::vector<std::string> hosts_;  ///< by rank; none if all are on one
   Sent sent_;

@@ -73,10 +73,22 @@ TEST_CASE("another thread is seen") {
 #endif
 }
 
-TEST_CASE("every process has a processor, and no more than there are") {
-  const unsigned alone = processors_of_each(1);
-  CHECK(alone >= 1);
-  CHECK(alone <= std::max(1U, std::thread::hardware_concurrency()));
-  CHECK(processors_of_each(1 << 20) >= 1);
-  CHECK(processors_of_each(2) <= alone);
+TEST_CASE("processes share the processors that they may use, and those alone") {
+  const std::string ours = allowed_processors();
+  CHECK(share_of(ours, {ours}).processors == std::thread::hardware_concurrency());
+  CHECK_FALSE(share_of(ours, {ours}).is_crowded);
+
+  const auto share = [](const std::string& own, const std::vector<std::string>& all) {
+    const ProcessorShare its = share_of(own, all);
+    return std::pair(its.processors, its.is_crowded);
+  };
+  const std::string low("\x0f");
+  const std::string high("\xf0");
+  const std::string other("\0\x01", 2);
+  CHECK(share(low, {low, high, other}) == std::pair(4U, false));
+  CHECK(share(low, {low, low, high}) == std::pair(2U, false));
+  CHECK(share(low, {low, low, low, low}) == std::pair(1U, false));
+  CHECK(share(low, {low, low, low, low, "\xff"}) == std::pair(1U, true));
+  CHECK(share(other, {low, other, other}) == std::pair(1U, true));
+  CHECK(share("", {"", ""}) == std::pair(1U, false));  // where the system does not say
 }

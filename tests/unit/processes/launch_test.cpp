@@ -83,3 +83,12 @@ TEST_CASE("variables inherited from the launcher that submitted the job don't co
   CHECK(is_parallel(with(mpirun("1") + step("4") + srun_pmix)));  // srun from within what mpirun submitted
   CHECK(is_parallel(with(step("2") + srun_pmix + mpirun("4"))));  // mpirun's daemon on another node is itself a step
 }
+
+TEST_CASE("a process's place in its job, as its launcher tells it") {
+  CHECK(place_in(with({})).words() == "a process");
+  CHECK(place_in(with(mpirun("2"))).words() == "rank 0 of 2");
+  CHECK(place_in(with(mpirun("2"))).hosts.empty());
+  CHECK(place_in(with({{"OMPI_MCA_orte_node_regex", "login,h[1:1-2]@0(3)"}})).hosts == "login,h[1:1-2]");
+  CHECK(place_in(with(step("4") + Variables{{"SLURM_STEP_NODELIST", "n[1-2]"}, {"SLURM_JOB_NODELIST", "n[1-3]"}}))
+            .hosts == "n[1-2]");
+}

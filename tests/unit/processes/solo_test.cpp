@@ -28,7 +28,7 @@ TEST_CASE("an error on one process alone does not count as agreed") {
 TEST_CASE("an error about a file names the host, if there are several") {
   const fixture::Played here(1, 2, "h2");
   const auto said = [](const Error& error, const Communicator& processes) {
-    return std::string(naming_host(error, processes).what());
+    return std::string(naming_host(error, processes.rank(), processes).what());
   };
   const Error of_file = system_error("a/r.h5", "open", EACCES);
   CHECK(said(of_file, here) == "a/r.h5 (on h2): open: Permission denied");
