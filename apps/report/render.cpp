@@ -155,16 +155,20 @@ std::string view_summary(const std::string& output, const Report& report) {
 
 std::string optimizer_note(const Report& report) {
   constexpr std::size_t most_patterns = 4;
-  std::vector<std::string> names;
-  for (const Report::RuleUse& rule : report.target_rules)
-    for (const InternedText& name : rule.parameters) names.push_back(name.str());
+  const auto names_of = [](const std::vector<Report::RuleUse>& rules) {
+    std::vector<std::string> names;
+    for (const Report::RuleUse& rule : rules)
+      for (const InternedText& name : rule.parameters) names.push_back(name.str());
+    return names;
+  };
+  const std::vector<std::string> names = names_of(report.target_rules);
   const auto states = std::ranges::count_if(names, [](const auto& name) { return state_name(name).is_state; });
   if (states == 0 || static_cast<std::size_t>(states) == names.size()) return "";
   const std::string note =
       fmt::format("the output has optimizer state, {} of {}", with_commas(static_cast<std::uint64_t>(states)),
                   counted(names.size(), "parameter"));
-  std::string drops;
-  for (const std::string& pattern : state_patterns(names, most_patterns))
+  std::string drops;  // options match the source's names
+  for (const std::string& pattern : state_patterns(names_of(report.source_rules), most_patterns))
     drops += "--drop " + shell_word(pattern) + " ";
   return drops.empty() ? note : note + "; " + drops + "leaves it out";
 }

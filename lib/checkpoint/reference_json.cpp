@@ -29,6 +29,9 @@ DType dtype_at(const Node& node) {
 }
 
 Tensor tensor_at(const std::string& name, const Node& node) {
+  if (node.is_list())
+    node.fail("a list of sizes", "its shape and its dtype",
+              "write {\"shape\": " + node.describe() + ", \"dtype\": \"f32\"}, with its own dtype");
   node.check_keys({"shape", "dtype"}, {"shape", "dtype"});
   const Node shape = node.member("shape");
   const std::vector<std::uint64_t> sizes = shape.numbers();

@@ -224,7 +224,8 @@ class DeepSpeedDescription {
     if (!files_.model_of_each_rank || states_.tied.empty()) return;
     std::vector<std::string> names;
     for (const auto& each : states_.tied) names.push_back(each.name + " (" + each.to + ")");
-    log::info("weights that are others, and stored with these: {}", join(names));
+    log::info("tied weights, which ZeRO-3 stores under one name of each set: {}; --master-weights writes all names",
+              join(names));
   }
 
   fs::path directory_;

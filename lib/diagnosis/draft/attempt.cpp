@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "diagnosis/draft/buckets.hpp"
 #include "diagnosis/draft/decide.hpp"
+#include "diagnosis/draft/fused_names.hpp"
 #include "diagnosis/draft/numbering.hpp"
 #include "diagnosis/draft/questions.hpp"
 #include "diagnosis/draft/trial.hpp"
@@ -79,18 +80,27 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
                            ": \"ceil\" and \"balanced\" give the same pieces here, and nothing shows which it is; on "
                            "another mesh that of the job counts");
   std::vector<std::string> by_shape;
+  std::vector<std::string> usually_fused;
   std::vector<std::string> padded;
   for (const Question& question : questions.all) {
     const auto keys = decisions.keys.find(question.name);
     if (keys == decisions.keys.end()) continue;
     if (has_larger_multiple(question, keys->second, result.layout.mesh, cards)) padded.push_back(question.name);
-    if (question.expected && !question.has_data && keys->second.split) by_shape.push_back(question.name);
+    if (question.expected && !question.has_data && keys->second.split) {
+      const bool is_unlikely = usual_parts(question.name) != 0 && !keys->second.parts;
+      (is_unlikely ? usually_fused : by_shape).push_back(question.name);
+    }
     leave_implied(keys->second, question.implied);
     result.decided.push_back({question.name, keys->second, question.expected.value_or(question.first().shape)});
   }
   if (!by_shape.empty())
     result.notes.push_back(listed(by_shape) +
                            ": cut as a whole, which their shapes allow and --unfused or the name of a like one says");
+  if (!usually_fused.empty())
+    result.notes.push_back(
+        listed(usually_fused) +
+        ": cut as a whole, as --unfused says, although tensors of such names are usually fused; if they "
+        "are, the merged model is wrong: give these rules \"parts\"");
   if (whole != nullptr) {
     add_missing(result, questions.all, numbers.unexplained, *whole);
     find_buckets(result, facts, cards, *whole);
@@ -101,7 +111,8 @@ Attempt attempt(Layout layout, std::vector<NameFacts> facts, CardData& cards, Wh
   if (!padded.empty())
     result.notes.push_back(
         listed(padded) +
-        ": \"multiple_of\" is the least that gives this padding; on another mesh that of the job counts");
+        ": padded by the least multiple that explains it; if the job pads to one of its own, such as 128, write "
+        "\"multiple_of\": 128 into their \"pad\" before you cut for another mesh");
   return result;
 }
 

@@ -208,6 +208,9 @@ class Decider {
       open.needed =
           "whether the dimension is fused, each of its parts (Q, K and V, gate and up) cut by itself, which "
           "shapes do not show";
+      if (usual_parts(question.name) == 3)  // of query, key and value
+        open.needed += R"(; if K and V are smaller than Q: "parts": {"dim": )" + cut_dimension(fitting.front()) +
+                       R"(, "sizes": [Q, K, V]})";
       open.advice.what = Advice::What::say_unfused;
     } else if (!question.has_data) {
       open.needed = "whole tensors of this dtype, not their shapes alone";
@@ -227,6 +230,11 @@ class Decider {
       return pieces + " on each card, all elements of one value, so that equal bytes prove nothing";
     if (question.differing.empty()) return "equal copies of " + pieces + " on each card";
     return "different pieces of " + pieces + " over " + axes_text(mesh_, question.differing);
+  }
+
+  static std::string cut_dimension(const Keys& keys) {
+    const auto cut = std::ranges::find_if(*keys.split, [](const auto& axes) { return !axes.empty(); });
+    return std::to_string(cut - keys.split->begin());
   }
 
   /// The same cut of a dimension that is fused of as many equal parts as is usual under such a name.
