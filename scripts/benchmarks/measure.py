@@ -31,6 +31,7 @@ class Run:
     seconds: float
     peak_bytes: int  # of the largest process
     processor_seconds: float = 0.0  # of the process and those it waited for
+    system_seconds: float = 0.0     # the kernel's part of that
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,12 @@ class Comparison:
     def ratio(self):
         return Estimate.of([a.seconds / b.seconds for a, b in zip(self.ours, self.rivals)])
 
-    @property
-    def processor_seconds(self):
-        return statistics.median(run.processor_seconds for run in self.ours)
-
-    @property
-    def processor_ratio(self):
-        return Estimate.of([a.processor_seconds / b.processor_seconds for a, b in zip(self.ours, self.rivals)])
+    def figures_of(self, what):
+        """What a row says of another time of the same runs."""
+        ratio = Estimate.of([getattr(a, what) / max(getattr(b, what), 1e-6) for a, b in zip(self.ours, self.rivals)])
+        ours, rivals = (statistics.median(getattr(run, what) for run in runs) for runs in (self.ours, self.rivals))
+        return {"seconds": ours, "rival_seconds": rivals, "ratio": ratio.median, "low": ratio.low, "high": ratio.high,
+                "is_quiet": self.is_quiet, "peak_bytes": self.peak_bytes, "pairs": len(self.ours)}
 
     @property
     def control(self):
@@ -137,7 +137,7 @@ def run(command, output=None):
             said.seek(0)
             tail = said.read()[-2000:].decode(errors="replace").strip()
             raise Failed(f"exit status {process.returncode} of: {' '.join(command)}\n{tail}")
-    return Run(seconds, usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime)
+    return Run(seconds, usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime, usage.ru_stime)
 
 
 def run_and_read(command):
@@ -193,7 +193,7 @@ def produce(side):
     if not side.tells_seconds:
         return run(side.command)
     done, text = run_and_read(side.command)
-    return Run(float(text.split()[-1]), done.peak_bytes, done.processor_seconds)
+    return Run(float(text.split()[-1]), done.peak_bytes, done.processor_seconds, done.system_seconds)
 
 
 def compare(ours, rival, pairs, check):

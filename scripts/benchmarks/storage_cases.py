@@ -1,16 +1,19 @@
-"""Beside what the storage and the processor allow: sources that are not in memory, and as many copies at once as we have
-threads."""
+"""Beside what the storage and the processor allow: sources that are not in memory, outputs that are on the disk at the end, and as
+many copies at once as we have threads."""
 import mmap
 import os
 import threading
 import time
 from dataclasses import dataclass, replace
 
+import measure
 from jobs import COLUMNS, GPT64, MAIN, merging, splitting
-from rows import Case, copies_at_once, cp, data_text, versus
+from measure import Side
+from rows import Case, Row, copies_at_once, cp, data_text, each_time, versus
 
-BLOCK = 4 << 20
+BLOCK, PAGE = 4 << 20, 4096
 READING = "reading alone"
+WRITING = "writing alone"
 SHARE = 1 / 0.85  # of what the disk can do
 
 
@@ -104,6 +107,86 @@ def cold(name, goal):
     return job.case(run, f"{name}, source not in memory: wall / wall of cp -r of the source, not in memory either")
 
 
+def write_all(paths, sizes, threads, flag):
+    """Seconds of writing new files of these sizes in long pieces, by so many threads, until they are on the disk."""
+    data = mmap.mmap(-1, BLOCK)
+    data.write(os.urandom(BLOCK))
+    view = memoryview(data)
+    left, lock = list(zip(paths, sizes)), threading.Lock()
+
+    def work():
+        while True:
+            with lock:
+                if not left:
+                    return
+                path, size = left.pop()
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flag)
+            os.posix_fallocate(file, 0, size)
+            for at in range(0, size, BLOCK):
+                os.pwrite(file, view[:min(BLOCK, (size - at) // PAGE * PAGE)], at)
+            os.fsync(file)
+            os.close(file)
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    begin = time.monotonic()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return time.monotonic() - begin
+
+
+def writing_seconds(folder, sizes):
+    """The least that writing files of these sizes takes until they are on the disk, through the system's memory and past it."""
+    folder.mkdir()
+    paths, found = [folder / str(n) for n in range(len(sizes))], []
+    for flag in (0, os.O_DIRECT):
+        for threads in (1, 2, 4):
+            try:
+                found.append(write_all(paths, sizes, threads, flag))
+            except OSError:  # the file system has no direct I/O
+                continue
+            finally:
+                measure.remove(folder)
+                folder.mkdir()
+                os.sync()
+    measure.remove(folder)
+    return min(found)
+
+
+def copied_and_synced(source, output):
+    """cp, and then the wait for the disk that we have in us."""
+    return Side(["sh", "-c", 'cp -r --reflink=never "$1" "$2" && find "$2" -type f -exec sync {} +', "sh", source, output], output)
+
+
+def durable(name):
+    """Ours as users run it, with fsync."""
+    job = JOBS[name]
+
+    def state(case, space, options, files, text):
+        source, side, check = job.prepare(space)
+        command = [word for word in side.command if word != "--no-fsync"]
+        rival = replace(copied_and_synced(source, space.path("rival")), cold=files)
+        result = measure.compare(replace(side, command=command, cold=files), rival, options.pairs, check)
+        bytes_moved = space.bytes_of(job.model, job.source)
+        what = f"{data_text(space, job.model, job.source)}, {text}, until all is on the disk: {{}} of {command[0].name} / that of cp -r and sync"
+        rows = list(each_time(case, result, (1.0, None, 1.2), text, what, rival="cp -r, sync", bytes=bytes_moved))
+        sizes = [path.stat().st_size for path in source.iterdir() if path.suffix == ".h5"]
+        limits = {WRITING: writing_seconds(space.path("limit"), sizes), READING: (device_seconds(files) or 0) if files else 0}
+        limit = max(limits, key=limits.get)
+        seconds, ratio = limits[limit], result.seconds / limits[limit]
+        return [*rows, Row(case, variant=f"{text}, by the disk", goal="≤ 1.1", met=ratio <= 1.1, seconds=result.seconds, rival=limit,
+                           rival_seconds=seconds, ratio=ratio, bytes=bytes_moved, peak_bytes=result.peak_bytes, is_quiet=result.is_quiet,
+                           definition="the same runs: their median wall / the best of reading alone and of writing alone, until all is on "
+                           "the disk, whichever takes longer")]
+
+    def run(case, space, options):
+        source = space.checkpoint(job.model, job.source)
+        files = tuple(sorted(path for path in source.iterdir() if path.suffix == ".h5"))
+        return [*state(case, space, options, (), "source in memory"), *state(case, space, options, files, "source not in memory")]
+    return job.case(run, f"{name}, until the output is on the disk, source in memory and not: by wall, processor and system time / cp -r and sync")
+
+
 def beside_copies(name, goal):
     job = JOBS[name]
 
@@ -118,6 +201,7 @@ def beside_copies(name, goal):
 
 CASES = {
     **{f"cold-{name}": cold(name, goal) for name, goal in (("64-56", 0.8), ("merge", 0.8), ("split", 0.8), ("columns", 1.0))},
+    **{f"durable-{name}": durable(name) for name in ("64-56", "merge", "split")},
     **{f"threads-{name}": beside_copies(name, goal)
        for name, goal in (("64-56", 1.15), ("merge", 1.15), ("split", 1.15), ("columns", 1.5))},
 }

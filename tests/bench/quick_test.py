@@ -98,6 +98,17 @@ class Bench(unittest.TestCase):
             self.assertIn(words, done.stderr)
             self.assertNotIn("Traceback", done.stderr)
 
+    def test_durable(self):
+        table = self.root / "run.json"
+        self.succeeds(self.bench("--quick", "--pairs", 1, "--json", table, "durable-merge"))
+        rows = json.loads(table.read_text())
+        self.assertEqual([row["variant"] for row in rows], [f"source {state}, {what}" for state in ("in memory", "not in memory")
+                                                            for what in ("wall", "processor time", "system time", "by the disk")])
+        for wall, processor, system in (rows[:3], rows[4:7]):
+            self.assertLess(system["seconds"], processor["seconds"])
+            self.assertEqual(wall["definition"].replace("wall", "system time"), system["definition"])
+        self.assertEqual([path.name for path in self.root.iterdir()], ["run.json"], "left behind")
+
     def test_many_files(self):
         table = self.root / "run.json"
         self.succeeds(self.bench("--quick", "--pairs", 1, "--json", table, "many-files"))
