@@ -74,6 +74,10 @@ ExchangeKind parse_exchange(const Setting& setting) {
                                         {"nccl", ExchangeKind::nccl}});
 }
 
+DirectIo parse_direct_io(const Setting& setting) {
+  return choose<DirectIo>(setting, {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}});
+}
+
 std::chrono::seconds parse_stall_limit(const Setting& setting) {
   const double seconds = parse_duration(setting.text, setting.origin);
   if (seconds < 1 || seconds > most_stall_seconds)
@@ -328,6 +332,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.output.force = options.force;
   job.output.resume = options.resume;
   job.output.fsync = !options.no_fsync;
+  if (!options.direct_io.empty()) job.output.direct_io = parse_direct_io({options.direct_io, "--direct-io"});
   if (!options.format.empty()) job.format = parse_format(options.format);
   const bool is_merged = program.verb == Verb::merge && options.shard_size.empty() && options.like.empty();
   job.output.is_single_file = is_merged && !is_of_directories(job.format);
