@@ -112,9 +112,11 @@ frameworks_venv() {
   fi
   echo "frameworks: installing $(grep -vc '^#' "$2") packages into $1"
   rm -rf "$1"
-  if ! { "$found" -m venv "$1" && "$1/bin/pip" install -q --no-compile --disable-pip-version-check -r "$2"; }; then
+  # uv takes half of pip's processor time for these gigabytes, beside which the programs are being built.
+  if ! { "$found" -m venv "$1" && "$1/bin/pip" install -q --no-compile --disable-pip-version-check uv &&
+      VIRTUAL_ENV=$1 "$1/bin/uv" pip install -q --native-tls --no-cache -r "$2"; }; then
     rm -rf "$1"
-    echo "frameworks: skipped: the packages of $2 cannot be had (pip's reason is above)"
+    echo "frameworks: skipped: the packages of $2 cannot be had (the reason is above)"
     return 1
   fi
   cp "$2" "$1/requirements.txt"

@@ -43,7 +43,7 @@ std::string words(const Advice& advice, const std::string& layout) {
     case What::none:
       return "";
     case What::replace_output:
-      return "choose another output, or replace it with --force";
+      return "choose another output; if this is a checkpoint, --force replaces it";
     case What::resume_or_restart:
       return "go on with --resume, or start anew with --force";
     case What::restart:
@@ -51,7 +51,7 @@ std::string words(const Advice& advice, const std::string& layout) {
     case What::give_layout:
       return "give its layout with " + layout;
     case What::draft_layout:
-      return "give its layout with " + layout + "; where there is none, have one drafted: ckpt-inspect --draft " +
+      return "give its layout with " + layout + "; where there is none, have one drafted: ckpt draft " +
              shell_word(advice.detail) + " > layout.json";
     case What::print_layout:
       return print_layout_of(advice.detail, layout);

@@ -46,6 +46,8 @@ void render(const Program& program, const Options& options, const Setup& setup, 
   if (options.dry_run) return;
   if (report.is_standing)
     return log::info("{} stands already, and holds what this job writes: nothing is left to do", job.output.name());
+  if (program.verb == Verb::merge)
+    if (const std::string note = optimizer_note(report); !note.empty()) log::info("{}", note);
   std::string last = (job.is_view ? view_summary : summary)(job.output.name(), report);
   if (const std::size_t count = log::warnings().size(); count != 0) last += ", with " + counted(count, "warning");
   log::info(last);

@@ -9,7 +9,7 @@
 
 #include "base/checked.hpp"
 #include "inspect/name_ranges.hpp"
-#include "inspect/state_names.hpp"
+#include "report/state_names.hpp"
 
 namespace ckpt::cli {
 

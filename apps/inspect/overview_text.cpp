@@ -105,8 +105,7 @@ std::string cut_text(const Inspection& inspection) {
   if (inspection.placement)  // one axis says no more than the number of cards
     return inspection.placement->mesh().axes.size() < 2 ? "" : mesh_text(inspection.placement->mesh());
   if (inspection.survey.files.size() == 1) return "";
-  return "the files do not say how they are cut; have a layout drafted with ckpt-inspect --draft " +
-         shell_word(inspection.path);
+  return "the files do not say how they are cut; have a layout drafted with ckpt draft " + shell_word(inspection.path);
 }
 
 std::string state_text(const Overview& overview) {

@@ -5,9 +5,9 @@
 
 #include "base/text.hpp"
 #include "inspect/panel.hpp"
-#include "inspect/state_names.hpp"
 #include "layout/names/name_groups.hpp"
 #include "report/render.hpp"
+#include "report/state_names.hpp"
 
 namespace ckpt::cli {
 

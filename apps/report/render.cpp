@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "report/state_names.hpp"
 
 namespace ckpt::cli {
 
@@ -149,6 +151,22 @@ std::string summary(const std::string& output, const Report& report) {
 std::string view_summary(const std::string& output, const Report& report) {
   return fmt::format("wrote {}: {} showing {} of the source, which must stay as and where it is, in {:.1f} s", output,
                      counted(report.target_files, "file"), format_bytes(report.tensor_bytes), total_seconds(report));
+}
+
+std::string optimizer_note(const Report& report) {
+  constexpr std::size_t most_patterns = 4;
+  std::vector<std::string> names;
+  for (const Report::RuleUse& rule : report.target_rules)
+    for (const InternedText& name : rule.parameters) names.push_back(name.str());
+  const auto states = std::ranges::count_if(names, [](const auto& name) { return state_name(name).is_state; });
+  if (states == 0 || static_cast<std::size_t>(states) == names.size()) return "";
+  const std::string note =
+      fmt::format("the output has optimizer state, {} of {}", with_commas(static_cast<std::uint64_t>(states)),
+                  counted(names.size(), "parameter"));
+  std::string drops;
+  for (const std::string& pattern : state_patterns(names, most_patterns))
+    drops += "--drop " + shell_word(pattern) + " ";
+  return drops.empty() ? note : note + "; " + drops + "leaves it out";
 }
 
 }  // namespace ckpt::cli

@@ -28,4 +28,8 @@ std::string summary(const std::string& output, const Report& report);
 /// As summary, for an output that only shows its source's data.
 std::string view_summary(const std::string& output, const Report& report);
 
+/// For who merges a model: how much of it is optimizer state, as names tell, and the --drop that leaves it out. Empty
+/// if none is, or all.
+std::string optimizer_note(const Report& report);
+
 }  // namespace ckpt::cli

@@ -51,7 +51,7 @@ int run_integrity(const Options& options, const Setup& setup, Communicator& proc
   text.advice = {};
   text.remedy += (text.remedy.empty() ? "" : ", or ") + std::string("give its layout with --to");
   if (may_draft)
-    text.remedy += "; where there is none, have one drafted: ckpt-inspect --draft " + shell_word(b) + " > layout.json";
+    text.remedy += "; where there is none, have one drafted: ckpt draft " + shell_word(b) + " > layout.json";
   throw Error(error.kind(), error.object(), std::move(text));
 }
 

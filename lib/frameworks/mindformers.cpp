@@ -35,10 +35,10 @@ constexpr std::size_t most_values = std::size_t{1} << 26;
   throw Error(Kind::input, object, {found, expected, "is the file damaged, or of another version of MindFormers?"});
 }
 
-const Json& need(const Json& object, const char* key, const std::string& name) {
-  static const Json none;
+const Json& need(const Json& object, const char* key, std::string_view name) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  if (!object.is_object() || found == object.end()) refuse_pieces(name, std::string("has no ") + key, "one");
+  if (!object.is_object() || found == object.end())
+    refuse_pieces(std::string(name), std::string("has no ") + key, "one");
   return *found;
 }
 

@@ -46,7 +46,7 @@ Error of_parameter(Kind kind, const std::string& name, Error::Text text) {
 }
 
 /// Patterns for the optimizer's state: what frameworks call it, and names that have those of parameters in them.
-std::vector<Pattern> patterns_of_states(const Checkpoint& checkpoint, const Placement& placement) {
+std::vector<Pattern> patterns_of_states(const Checkpoint& checkpoint, const std::set<std::string>& names) {
   std::vector<Pattern> patterns;
   const auto is_known = [&](const std::string& name) {
     return std::ranges::any_of(patterns, [&](const Pattern& pattern) { return pattern.matches(name); });
@@ -60,9 +60,9 @@ std::vector<Pattern> patterns_of_states(const Checkpoint& checkpoint, const Plac
       "moment[12].*",    "accu_grads.*"};
   for (const char* const text : frameworks)
     if (const Pattern pattern{std::string(text)};
-        std::ranges::any_of(placement.tensors(), [&](const Tensor& each) { return pattern.matches(each.name); }))
+        std::ranges::any_of(names, [&](const std::string& name) { return pattern.matches(name); }))
       patterns.push_back(pattern);
-  for (const std::string& text : state_patterns(placement))
+  for (const std::string& text : state_patterns(names))
     if (!is_known(text)) patterns.emplace_back(text);
   return patterns;
 }
@@ -177,7 +177,7 @@ class Finder {
     }
     if (!missing.empty()) refuse_names(other.name, first_.path().string(), missing);
     MapSource more{{}, false};
-    const auto patterns = patterns_of_states(other.checkpoint, other.placement);
+    const auto patterns = patterns_of_states(other.checkpoint, names_of(other.placement));
     const auto states = PatternIndex::of(patterns);
     for (ParameterId i = 0; i < selection.tensors.size(); ++i)
       if (const Tensor& tensor = selection.tensors[i]; !of_first_.find(tensor.name) && names_.is_kept(tensor.name) &&
@@ -383,9 +383,13 @@ void leave_out_states(const Checkpoint& first, NameChoice& names, bool is_told, 
   if (names.has_only()) return;
   agree(processes, [&] {
     const NameFilter filter(names);
-    const auto is_kept = [&](const std::string& name) { return filter.is_kept(name); };
+    std::set<std::string> kept;
+    static_cast<void>(resolve(first, [&](const std::string& name) {
+      if (filter.is_kept(name)) kept.insert(name);
+      return false;
+    }));
     std::vector<std::string> left_out;
-    const std::vector<Pattern> patterns = patterns_of_states(first, resolve(first, is_kept).placement);
+    const std::vector<Pattern> patterns = patterns_of_states(first, kept);
     for (const Pattern& pattern : patterns) left_out.push_back(pattern.text());
     names.drop.insert(names.drop.end(), patterns.begin(), patterns.end());
     if (is_told && !left_out.empty())

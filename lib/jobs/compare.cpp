@@ -372,7 +372,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
   explain_conflict(conflict_of_a, processes, [&] {
     agree(processes, [&] {
       a.resolved = resolve(a.files, conflict_of_a.keep, conflict_of_a.expected_shape);
-      of_a = select(job.names, a.placement(), a.files.masters());
+      of_a = select_weights(job.names, a.placement(), a.files.masters());
       names.emplace(job.names, a.resolved, *of_a);
       add_other_spellings(job, a, b, *names);
     });
@@ -396,7 +396,7 @@ CompareReport compare(const CompareJob& asked, Stores& stores, Communicator& pro
     for (const std::string& warning : side->resolved.warnings) log::warn(warning);
   expected.warn_of_idle({&result.a_deviations, &result.b_deviations});
   const auto mismatches = compare_elements(job, *pairing, conflict_of_a, store, processes, counters, result.likeness);
-  if (job.is_explained) warn_of_overflows(a.files, processes);
+  warn_of_overflows(a.files, processes);
   const auto counts_of_b = [&](ParameterId parameter) {
     return names->counts(b.placement().tensors()[parameter].name);
   };

@@ -24,6 +24,23 @@ bool may_have_codes(const Checkpoint& checkpoint, const Placement& placement) {
   return checkpoint.dequantised() == nullptr && std::ranges::any_of(placement.tensors(), may_be_quantised);
 }
 
+/// Throws another error in place of a map's if that names a tensor of a quantised weight that no map moves: only scales
+/// of 8-bit floats follow their codes.
+void refuse_unmoved(const Error& error, const Placement& source) {
+  const std::string_view told = error.what();
+  for (const QuantisedWeight& weight : quantised_weights(source.tensors(), {}).weights) {
+    std::vector<std::string> names;
+    weight.for_each_tensor([&](const std::string& name) { names.push_back(name); });
+    const auto codes = source.find(weight.codes);
+    if ((codes && is_fp8(source.tensors()[*codes].dtype)) ||
+        std::ranges::none_of(names, [&](const std::string& name) { return told.find(name) != std::string_view::npos; }))
+      continue;
+    throw Error(error.kind(), "weight '" + weight.name + "'",
+                {"it is " + weight.what + " in " + join(names) + ", and the map does not take each of these whole",
+                 "numbers, or 8-bit floats with their scales", "--dequantize bf16 makes numbers of them first"});
+  }
+}
+
 /// Groups of inputs in an order of their own lie anywhere, so that no part of the inputs has its own scales.
 void check_reordered(const QuantisedWeight& weight, const Placement& target) {
   const auto codes = target.find(weight.codes);
@@ -61,9 +78,8 @@ Selection select_weights(const NameChoice& names, const Placement& source,
                          const std::map<std::string, std::string>& masters) {
   try {
     return select(names, source, masters);
-  } catch (Error& error) {
-    if (names.mapping && std::any_of(source.tensors().begin(), source.tensors().end(), may_be_quantised))
-      error.advise("of codes a map moves those of 8-bit floats alone: --dequantize bf16 makes weights of them first");
+  } catch (const Error& error) {
+    if (names.mapping && std::ranges::any_of(source.tensors(), may_be_quantised)) refuse_unmoved(error, source);
     throw;
   }
 }

@@ -15,7 +15,7 @@ namespace ckpt {
 void dequantise(Checkpoint& checkpoint, const DType& dtype, const NameChoice& names, const std::optional<DType>& asked,
                 SourceStore& store, Communicator& processes);
 
-/// As `select`. An error of a map of names says that codes and scales do not go through it.
+/// As `select`. Where a map of names does not take a quantised weight, the error names all of its tensors.
 Selection select_weights(const NameChoice& names, const Placement& source,
                          const std::map<std::string, std::string>& masters);
 

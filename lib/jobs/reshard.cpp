@@ -33,6 +33,7 @@
 #include "output/views.hpp"
 #include "processes/communicator.hpp"
 #include "tables/phase/table_plan.hpp"
+#include "tensor/number.hpp"
 #include "tensor/strided_copy.hpp"
 
 namespace ckpt {
@@ -68,10 +69,10 @@ void check_reread(const Placement& target, TargetFiles& files, const ContentSums
 
 /// The state that the phases of a run share.
 struct Run {
-  Run(const ReshardJob& its_job, const Checkpoint* its_source, TextTables& its_text, JobOutput& its_output,
+  Run(const ReshardJob& its_job, const ReadBefore& its_inputs, TextTables& its_text, JobOutput& its_output,
       Stores& its_stores, Communicator& its_processes, Counters& its_counters)
       : job(its_job),
-        source(its_source),
+        before(its_inputs),
         text(its_text),
         output(its_output),
         stores(its_stores),
@@ -88,8 +89,8 @@ struct Run {
   void time(const char* phase) { report.seconds[phase] += watch.end_of(phase); }
 
   const ReshardJob& job;
-  const Checkpoint* source;  ///< null: it is not open yet
-  TextTables& text;          ///< the tables of text that are written beside the job's files; they have been looked at
+  ReadBefore before;
+  TextTables& text;  ///< the tables of text that are written beside the job's files; they have been looked at
   JobOutput& output;
   Stores& stores;
   Communicator& processes;
@@ -122,7 +123,7 @@ void check_places(Run& run, const ReshardSides& sides) {
 
 ReshardSides look(Run& run) {
   run.counters.phase = Phase::catalog;
-  ReshardSides sides = resolve_sides(run.job, run.source, run.stores, run.processes, run.counters);
+  ReshardSides sides = resolve_sides(run.job, run.before, run.stores, run.processes, run.counters);
   run.report.format = sides.store->name();
   run.time("catalog");
   run.counters.phase = Phase::plan;
@@ -383,8 +384,16 @@ struct NewFiles {
 
 Finished check_earlier(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& made) {
   run.counters.phase = Phase::resume;
-  Finished finished = find_finished(run.output.place()->journal(), sides.target.placement, plan.moves.shares,
-                                    made.files, run.threads, *made.sums, made.kept_bytes, run.processes);
+  const Placement& target = sides.target.placement;
+  const bool is_reckoned = sides.checkpoint.dequantised() != nullptr || sides.checkpoint.averaged() != nullptr;
+  // What an earlier run rounded to infinity is made again, so that this one tells of all that overflowed.
+  const auto may_stay = [&](ArrayId array, std::span<const std::byte> data) {
+    if (!is_reckoned && !plan.moves.casts.is_cast(array)) return true;
+    const auto format = number_format(target.arrays()[array].dtype);
+    return !format || !format->is_float || are_finite(*format, data.data(), data.size() / format->size);
+  };
+  Finished finished = find_finished(run.output.place()->journal(), target, plan.moves.shares, made.files, run.threads,
+                                    *made.sums, made.kept_bytes, may_stay, run.processes);
   run.report.bytes_resumed = run.processes.sum(made.kept_bytes);
   run.time("resume");
   return finished;
@@ -447,7 +456,7 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFile
   run.text.write(run.report);
   if (made.sums != nullptr)
     made.sums->send_to_owners([&](FileNumber file) { return made.files.owner(file); }, run.processes);
-  run.report.overflows = report_overflows(work.overflows(), target, run.report.bytes_resumed != 0, run.processes);
+  run.report.overflows = report_overflows(work.overflows(), target, run.processes);
   warn_of_overflows(sides.checkpoint, run.processes);
   auto& seconds = run.report.seconds;
   seconds["move"] = run.watch.end_of("move");
@@ -543,7 +552,8 @@ Report perform(Run run) {
 
 /// Returns the job's map of names, or null. The expected names select among several rules for one tensor. Opens the
 /// source, if it is not open and there may be a map: the layout that it carries may say its names.
-std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, std::optional<Checkpoint>& source, Stores& stores,
+std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, std::optional<Checkpoint>& source,
+                                              std::shared_ptr<const ExpectedTensors>& expected, Stores& stores,
                                               Communicator& processes) {
   MapPlaces places{nullptr, job.target.layout ? &*job.target.layout : nullptr, job.target.is_like_expected, {}};
   const bool is_like = job.target.is_like_expected;
@@ -566,7 +576,7 @@ std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, std::option
   wish.has_states = !is_like;
   if (job.expectation) {
     places.models.push_back(job.expectation->reference);
-    const auto expected = std::make_shared<const ExpectedTensors>(job.expectation, stores.reading(), processes);
+    expected = std::make_shared<const ExpectedTensors>(job.expectation, stores.reading(), processes);
     wish.names = expected->names();
     wish.shape = [expected](const std::string& name) { return expected->shape(name); };
   }
@@ -595,8 +605,9 @@ Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, C
       leave_out_states(*first, rest.names, true, processes);
     }
     if (text.opened_source() != nullptr && !first) first = *text.opened_source();
-    rest.names.take_mapping(mapping_of(rest, first, stores, processes));
-    return perform({rest, first ? &*first : nullptr, text, output, stores, processes, counters});
+    std::shared_ptr<const ExpectedTensors> expected;
+    rest.names.take_mapping(mapping_of(rest, first, expected, stores, processes));
+    return perform({rest, {first ? &*first : nullptr, expected.get()}, text, output, stores, processes, counters});
   });
 }
 

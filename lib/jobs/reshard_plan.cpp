@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/dequantised_files.hpp"
 #include "checkpoint/read_manifest.hpp"
+#include "frameworks/describe.hpp"
 #include "frameworks/indexed_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
 #include "frameworks/torch_dist.hpp"
@@ -207,6 +208,7 @@ std::optional<Layout> rules_of(SourceStore& store, const Checkpoint& checkpoint,
 std::string kept_rules(const ReshardJob& job, const ReshardSides& sides, const std::optional<Layout>& source) {
   constexpr std::size_t most_bytes = 16 << 20;
   if (!source || !source->tables.empty()) return "";
+  if (job.names.takes_masters) return "";  // they cut the optimizer's copies, under other names
   std::optional<Layout> rules = without_left_out(job.names, sides.source, sides.selection, *source);
   if (!job.names.rename.empty()) rules = rules_renamed(*source, sides);
   if (!rules) return "";
@@ -256,9 +258,15 @@ void take_names_of_tree(ReshardSides& sides) {
 /// Throws usage if master weights are asked for and the checkpoint does not say which they are.
 void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
   if (!job.names.takes_masters || !checkpoint.masters().empty()) return;
+  std::string remedy = "leave it out, and choose by name (ckpt-inspect lists them)";
+  // An output of these programs is read by its manifest; DeepSpeed's own directory in it says more.
+  if (!checkpoint.files().empty()) {
+    const std::filesystem::path step = checkpoint.path() / *std::filesystem::path(checkpoint.file_name(0)).begin();
+    if (SelfDescribed::find(step)) remedy = "give " + shell_word(step.string());
+  }
   throw Error(Kind::usage, "--master-weights",
               {"given for " + checkpoint.path().string() + ", which does not say what its master weights are",
-               "a directory of DeepSpeed's ZeRO 1 to 3", "leave it out, and choose by name (ckpt-inspect lists them)"});
+               "a directory of DeepSpeed's ZeRO 1 to 3", remedy});
 }
 
 /// Warns if master weights are taken as the model: that leaves out frozen and tied weights and buffers, which lack
@@ -623,13 +631,14 @@ std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
   return all;
 }
 
-ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes,
+ReshardSides resolve_sides(const ReshardJob& job, const ReadBefore& before, Stores& stores, Communicator& processes,
                            Counters& counters) {
-  ReshardSides sides{.expected = ExpectedTensors(job.expectation, stores.reading(), processes),
-                     .checkpoint = opened != nullptr
-                                       ? *opened
-                                       : Checkpoint::open(with_threads(job.source, job.resources, processes),
-                                                          stores.reading(), processes)};
+  ReshardSides sides{
+      .expected =
+          before.expected != nullptr ? *before.expected : ExpectedTensors(job.expectation, stores.reading(), processes),
+      .checkpoint = before.source != nullptr ? *before.source
+                                             : Checkpoint::open(with_threads(job.source, job.resources, processes),
+                                                                stores.reading(), processes)};
   agree(processes, [&] { sides.checkpoint.take_first_copies(job.first_copies); });
   open_deltas(job, stores.reading(), processes, sides);
   sides.indexed_by = indexed_store(sides.checkpoint, stores, processes);

@@ -44,9 +44,14 @@ struct ReshardSides {
   std::vector<const Checkpoint*> checkpoints() const;
 };
 
-/// Opens the source, unless `opened` is not null, and resolves both layouts; writes nothing. Collective. Throws as
-/// `reshard` does.
-ReshardSides resolve_sides(const ReshardJob& job, const Checkpoint* opened, Stores& stores, Communicator& processes,
+/// What a job has read before its sides are resolved. Null: it is read then.
+struct ReadBefore {
+  const Checkpoint* source = nullptr;
+  const ExpectedTensors* expected = nullptr;
+};
+
+/// Opens the source and resolves both layouts; writes nothing. Collective. Throws as `reshard` does.
+ReshardSides resolve_sides(const ReshardJob& job, const ReadBefore& before, Stores& stores, Communicator& processes,
                            Counters& counters);
 
 /// Warns of oddities in the layouts.

@@ -53,7 +53,7 @@ std::vector<JournalRecord> own_records(const std::vector<JournalRecord>& read, c
 }
 
 Finished check_finished(const std::vector<JournalRecord>& records, const Placement& target, TargetFiles& files,
-                        unsigned threads, ContentSums& sums, std::uint64_t& bytes) {
+                        unsigned threads, ContentSums& sums, std::uint64_t& bytes, const MayStay& may_stay) {
   Finished finished;
   std::mutex mutex;
   const auto check = [&](Buffer& buffer, std::uint64_t number) {
@@ -66,6 +66,7 @@ Finished check_finished(const std::vector<JournalRecord>& records, const Placeme
     files.read(chunk, data);
     const ChunkSums found = sums.of(chunk, data);
     if (!(found.all == record.read) || !found.has_clean_padding) return;
+    if (may_stay && !may_stay(array, data)) return;
     // The number of processes may have been another then: the rest of the chunk is others' now.
     const Interval mine = intersect(files.share(chunk.card, array), chunk.elements);
     const std::uint64_t element = target.arrays()[array].dtype.size;
@@ -85,7 +86,7 @@ Finished check_finished(const std::vector<JournalRecord>& records, const Placeme
 
 Finished find_finished(const std::filesystem::path& journal, const Placement& target, const WriteShares& shares,
                        TargetFiles& files, unsigned threads, ContentSums& sums, std::uint64_t& bytes,
-                       Communicator& processes) {
+                       const MayStay& may_stay, Communicator& processes) {
   std::vector<JournalRecord> records;
   agree(processes, [&] {
     records = read_journal(journal, static_cast<std::uint64_t>(processes.rank()),
@@ -93,7 +94,7 @@ Finished find_finished(const std::filesystem::path& journal, const Placement& ta
   });
   records = own_records(records, target, shares, processes);
   Finished finished;
-  agree(processes, [&] { finished = check_finished(records, target, files, threads, sums, bytes); });
+  agree(processes, [&] { finished = check_finished(records, target, files, threads, sums, bytes, may_stay); });
   return finished;
 }
 

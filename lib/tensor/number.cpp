@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string_view>
 
 namespace ckpt {
@@ -187,6 +188,26 @@ std::uint64_t unsigned_value(const NumberFormat& format, const std::byte* elemen
 
 double float_value(const NumberFormat& format, const std::byte* element) {
   return double_of(format, bits_of(format, element));
+}
+
+bool are_finite(const NumberFormat& format, const std::byte* elements, std::uint64_t count) {
+  const auto have_exponents_below = [&](auto largest) {
+    if (format.is_swapped) std::ranges::reverse(std::as_writable_bytes(std::span(&largest, 1)));
+    bool are_all = true;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto bits = largest;
+      std::memcpy(&bits, elements + i * sizeof bits, sizeof bits);
+      are_all &= (bits & largest) != largest;
+    }
+    return are_all;
+  };
+  if (format.size == 2)
+    return have_exponents_below(static_cast<std::uint16_t>(format.kind == ElementKind::bfloat ? 0x7f80 : 0x7c00));
+  if (format.size == 4) return have_exponents_below(std::uint32_t{0x7f800000});
+  if (format.size == 8) return have_exponents_below(std::uint64_t{0x7ff0000000000000});
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (!std::isfinite(float_value(format, elements + i * format.size))) return false;
+  return true;
 }
 
 Distance distance(const NumberFormat& a_format, const std::byte* a, const NumberFormat& b_format, const std::byte* b) {

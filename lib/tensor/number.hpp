@@ -28,6 +28,9 @@ std::int64_t signed_value(const NumberFormat& format, const std::byte* element);
 std::uint64_t unsigned_value(const NumberFormat& format, const std::byte* element);
 double float_value(const NumberFormat& format, const std::byte* element);
 
+/// Whether all of `count` floating-point elements are finite.
+bool are_finite(const NumberFormat& format, const std::byte* elements, std::uint64_t count);
+
 /// The distance of two numbers: |a − b|, and that divided by max(|a|, |b|). It is 0 for equal numbers and for two NaNs;
 /// a NaN or an infinity is infinitely far from anything else.
 struct Distance {

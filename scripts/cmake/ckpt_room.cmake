@@ -3,6 +3,8 @@ add_library(ckpt_flags INTERFACE)
 target_compile_options(ckpt_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor>
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>  # false alarms of g++ 12 on "text" + std::string
+  # g++ 13 and newer take a text that is passed along for what the returned reference is of.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>,$<COMPILE_LANGUAGE:CXX>>:-Wno-dangling-reference>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${CKPT_WERROR}>>:-Werror>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${CKPT_WERROR}>>:-Werror=all-warnings>)

@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "inspect/name_ranges.hpp"
+#include "report/state_names.hpp"
 
 using namespace ckpt;
 using namespace ckpt::cli;
@@ -108,4 +109,15 @@ TEST_CASE("prefixes are what follows the words that all names share") {
         Words{"{0-1}.* 3"});
   CHECK(prefixes({entry("momentum", "f32", "[]", 4)}) == Words{"momentum 1"});
   CHECK(overview_of({}).rows.empty());
+}
+
+TEST_CASE("Globs for --drop match the optimizer's state and nothing else, or there are none") {
+  using Texts = std::vector<std::string>;
+  CHECK(state_patterns({"model.w", "optim.state.w.exp_avg", "optim.state.w.exp_avg_sq"}, 4) == Texts{"optim.*"});
+  CHECK(state_patterns({"w", "m.w", "v.w"}, 4) == Texts{"m.*", "v.*"});
+  CHECK(state_patterns({"dense/kernel", "dense/kernel/Adam", "dense/kernel/Adam_1"}, 4) == Texts{"*/Adam", "*/Adam_1"});
+  CHECK(state_patterns({"w", "x.exp_avg.w"}, 4) == Texts{"*.exp_avg.*"});
+  CHECK(state_patterns({"w"}, 4).empty());
+  CHECK(state_patterns({"w", "m.w", "v.w"}, 1).empty());
+  CHECK(state_patterns({"master/w", "net/m.w/momentum", "net/q/momentum"}, 4) == Texts{"*/momentum", "master/*"});
 }

@@ -6,7 +6,7 @@ import subprocess
 
 TIMEOUT_S = 30
 MESSAGE = re.compile(r"(ckpt(?:[- ][a-z]+)?): (?:error|warning): .*?; (.*)")
-# "ckpt-inspect --draft src > layout.json", as far as it may go; the prose behind it is left out word by word.
+# "ckpt draft src > layout.json", as far as it may go; the prose behind it is left out word by word.
 COMMAND = re.compile(r"\bckpt[- ](?:merge|split|reshard|inspect|draft|verify) [^;()]*")
 PATH = re.compile(r"\bgive (?:(?:the (?:one|file) that is meant, for example|the weights alone:) )?((?:'[^']*'|[\w./-])+)(?=$|[;,]| alone)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")

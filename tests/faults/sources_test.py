@@ -78,6 +78,19 @@ def replaced(place):
     return case
 
 
+def overflowing(place, word, number, option, before=""):
+    """Of numbers that become infinite tells the job that goes on, too, though an earlier one has written and recorded them."""
+    def case():
+        source = place.directory / f"{word}.npz"
+        np.savez(source, large=np.full(3 << 20, number, "f4"), small=np.ones(4 << 20, "f4"))
+        job = Job(place, "ckpt-merge", ["--threads", "1", option, f"{before}{source}"], f"{word}.safetensors")
+        done = job.run(faults={"at": "fsync 1 run kill -KILL $PPID"})
+        check(done.status == -9 and job.partial.exists(), f"it was not killed: {done}")
+        done = job.run(["--resume", "--strict"])
+        check(done.status == 1 and done.errors.count("infinite now") == 1, f"it does not tell of what overflowed: {done}")
+    return case
+
+
 def source_cases(place):
     merge, reshard, exchange = place.merge(), place.reshard(), place.reshard("--exchange", "mpi", ranks=2)
     tables, shards, lines = place.tables(), place.shards(), place.text()
@@ -92,6 +105,8 @@ def source_cases(place):
         "longer": changed(merge, "truncate -s +1 {file}", "pread 60", "it was changed while it was read"),
         "touched": changed(merge, "touch {file}", "pread 60", "it was changed while it was read"),
         "touched, on 2 ranks": changed(exchange, "touch {file}", "pread 60", "it was changed while it was read"),
+        "too large, cast": overflowing(place, "narrow", 7e4, "--cast=f16"),
+        "too large, averaged": overflowing(place, "doubled", 3e38, "--average", "2="),
         "replaced": changed(merge, "cp {file} {file}.new; mv {file}.new {file}", "pread 60", "it was changed while it was read"),
         "a table's, touched": changed(tables, "touch {file}", "pread 12", "it was changed while it was read",
                                       file=place.directory / "servers" / "server_1.h5"),

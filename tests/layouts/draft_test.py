@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""ckpt-inspect --draft on each ready layout's sample: the layout that it drafts from the files, the mesh and the whole
+"""ckpt draft on each ready layout's sample: the layout that it drafts from the files, the mesh and the whole
 tensors merges and reshards the sample as the ready layout does; what it cannot know it says, and has no rule for.
 
     draft_test.py --bin DIR [--only NAME]

@@ -149,6 +149,35 @@ def layout(split, cards):
                        "parameters": [{"name": "*.weight*", "split": split, "uneven": "ceil"}], "default": "replicate"})
 
 
+TURNED = {"block", "experts", "long", "deepseek", "tensor"}  # as codes
+
+
+def through_map(family, stored, meant, place, programs, check):
+    """A map between the model's names and others, in which matrices lie transposed."""
+    def of_family(tensors):
+        return {name: value for name, value in tensors.items() if name.split(".")[0] == family and not name.endswith(("bias", "input_scale"))}
+
+    tensors, values = of_family(stored), of_family(meant)
+    rules, sizes = [], {}
+    for weight, value in values.items():
+        axes = [f"a{len(sizes) + i}" for i in range(value.ndim)]
+        sizes |= dict(zip(axes, value.shape))
+        rules.append({"model": f"{weight} [{', '.join(axes)}]", "turned": f"turned.{weight} [{', '.join([*axes[:-2], axes[-1], axes[-2]])}]"})
+    (place / "map.json").write_text(json.dumps({"ckpt_names": 1, "sides": ["model", "turned"], "sizes": sizes, "tensors": rules}))
+    write(place / "model.safetensors", tensors)
+    line = [programs / "ckpt-merge", "-q", "--force", "--names", place / "map.json", place / "model.safetensors", "-o", place / "turned.safetensors"]
+    alone = subprocess.run(list(map(str, line)), capture_output=True, text=True, timeout=120)
+    if family in TURNED:
+        assert alone.returncode == 0 and len(model.read_safetensors(place / "turned.safetensors")) == len(tensors), (family, alone.stderr)
+    else:
+        assert alone.returncode == 1 and alone.stderr.count("--dequantize bf16 makes") == 1, (family, alone.stderr)
+        assert family in ("channel", "mx") or f"weight '{next(iter(values))}': it is " in alone.stderr, (family, alone.stderr)
+    line[1:1] = ["--dequantize", "bf16"]  # as the message says
+    done = subprocess.run(list(map(str, line)), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, (family, done.stderr)
+    check(place / "turned.safetensors", {f"turned.{name}": np.ascontiguousarray(np.swapaxes(value, -1, -2)) for name, value in values.items()}, "bf16", f"{family} through a map")
+
+
 def main():
     programs, mpiexec = Path(sys.argv[1]).resolve(), sys.argv[2:]
 
@@ -190,6 +219,10 @@ def main():
             run("ckpt-split", "--to", place / "cut.json", place / "fp8.safetensors", "-o", place / "cut", "--force")
             run("ckpt-merge", "--dequantize", "bf16", place / "cut", "-o", place / "again.safetensors", "--force")
             check(place / "again.safetensors", {"w.weight": values}, "bf16", f"codes cut by {split}")
+
+        # Through a map that turns each weight: numbers go, and so do 8-bit floats with scales that can be turned; all else is refused, whole families by name.
+        for family in sorted({weight.split(".")[0] for weight in meant}):
+            through_map(family, stored, meant, place, programs, check)
     print(f"{len(meant)} weights: ok")
 
 

@@ -137,7 +137,7 @@ std::uint64_t count_cast(const Selection& selection, const Placement& source) {
 }
 
 std::vector<Overflow> report_overflows(const std::map<ParameterId, std::uint64_t>& mine, const Placement& target,
-                                       bool is_resumed, Communicator& processes) {
+                                       Communicator& processes) {
   std::map<ParameterId, std::uint64_t> all;
   for (const auto& each : gather_all(mine, processes))
     for (const auto& [parameter, elements] : each) all[parameter] += elements;
@@ -146,9 +146,8 @@ std::vector<Overflow> report_overflows(const std::map<ParameterId, std::uint64_t
     const Tensor& tensor = target.tensors()[parameter];
     overflows.push_back({tensor.name, tensor.dtype.name, elements});
     if (overflows.size() > most_overflow_warnings) continue;
-    log::warn("parameter '{}': {} of {} elements {} too large for {}: infinite now{}", tensor.name, elements,
-              numel(tensor.shape), elements == 1 ? "is" : "are", tensor.dtype.name,
-              is_resumed ? ", not counting what an earlier run wrote" : "");
+    log::warn("parameter '{}': {} of {} elements {} too large for {}: infinite now", tensor.name, elements,
+              numel(tensor.shape), elements == 1 ? "is" : "are", tensor.dtype.name);
   }
   if (overflows.size() > most_overflow_warnings)
     log::warn("so have {} more parameters elements that are too large", overflows.size() - most_overflow_warnings);

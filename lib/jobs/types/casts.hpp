@@ -40,10 +40,9 @@ struct Overflow {
   std::uint64_t elements = 0;
 };
 
-/// The overflows that all processes found, by parameter; warns of each. `is_resumed`: an earlier run may have found
-/// more. Collective.
+/// The overflows that all processes found, by parameter; warns of each. Collective.
 std::vector<Overflow> report_overflows(const std::map<ParameterId, std::uint64_t>& mine, const Placement& target,
-                                       bool is_resumed, Communicator& processes);
+                                       Communicator& processes);
 
 /// Warns of numbers of a source that became infinite on any process while its weights were dequantised or averaged.
 /// Collective.

@@ -58,14 +58,12 @@ std::string describe(const Placement& placement, const NameGroup& group, const P
 }
 
 /// Returns the kinds of state, by the affix that identifies them.
-std::map<Affix, std::vector<NameGroup>> states_of(const Placement& placement) {
-  std::vector<std::string> names;
-  for (const Tensor& tensor : placement.tensors()) names.push_back(tensor.name);
+std::map<Affix, std::vector<NameGroup>> states_of(const std::set<std::string>& names) {
   std::map<Affix, std::vector<NameGroup>> states;
   std::map<Affix, std::size_t> counts;
-  const auto is_name = [&](const std::string& name) { return placement.find(name).has_value(); };
+  const auto is_name = [&](const std::string& name) { return names.contains(name); };
   std::size_t others = names.size();
-  for (NameGroup& group : group_names(names))
+  for (NameGroup& group : group_names({names.begin(), names.end()}))
     if (auto affix = affix_of(group.names.front(), is_name)) {
       others -= group.names.size();
       counts[*affix] += group.names.size();
@@ -77,11 +75,17 @@ std::map<Affix, std::vector<NameGroup>> states_of(const Placement& placement) {
 
 }  // namespace
 
+std::set<std::string> names_of(const Placement& placement) {
+  std::set<std::string> names;
+  for (const Tensor& tensor : placement.tensors()) names.insert(tensor.name);
+  return names;
+}
+
 std::vector<std::string> state_shape_warnings(const Placement& placement,
                                               const std::function<bool(ParameterId)>& is_allowed) {
   constexpr std::size_t most = 8;
   std::vector<std::string> warnings;
-  for (const auto& [affix, groups] : states_of(placement))
+  for (const auto& [affix, groups] : states_of(names_of(placement)))
     for (const NameGroup& group : groups)
       if (const Pairs found = suspects(placement, affix, group, is_allowed); !found.empty())
         warnings.push_back(describe(placement, group, found));
@@ -93,9 +97,9 @@ std::vector<std::string> state_shape_warnings(const Placement& placement,
   return warnings;
 }
 
-std::vector<std::string> state_patterns(const Placement& placement) {
+std::vector<std::string> state_patterns(const std::set<std::string>& names) {
   std::vector<std::string> patterns;
-  for (const auto& [affix, groups] : states_of(placement))
+  for (const auto& [affix, groups] : states_of(names))
     patterns.push_back(literal(affix.before) + "*" + literal(affix.behind));
   return patterns;
 }

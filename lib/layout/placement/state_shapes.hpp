@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@ namespace ckpt {
 std::vector<std::string> state_shape_warnings(const Placement& placement,
                                               const std::function<bool(ParameterId)>& is_allowed);
 
-/// Returns a pattern for each kind of such state: "exp_avg.*", "state.*.step".
-std::vector<std::string> state_patterns(const Placement& placement);
+/// Returns a pattern for each kind of such state among names: "exp_avg.*", "state.*.step".
+std::vector<std::string> state_patterns(const std::set<std::string>& names);
+
+/// The names of all parameters.
+std::set<std::string> names_of(const Placement& placement);
 
 }  // namespace ckpt

@@ -143,6 +143,36 @@ TEST_CASE("what is too large, and what is no number, when rounded") {
   CHECK(is_rounded("f32", 1e6F, "f8_e5m2", Byte{0x7b}));
 }
 
+TEMPLATE_TEST_CASE("whether all of a row are finite", "", float, double) {
+  using Limits = std::numeric_limits<TestType>;
+  const auto format = number_format(type_of(sizeof(TestType) == 4 ? "f32" : "f64", sizeof(TestType))).value();
+  std::vector<TestType> row(37, Limits::max());
+  row[1] = -Limits::denorm_min();
+  const auto is_finite = [&] { return are_finite(format, reinterpret_cast<const std::byte*>(row.data()), row.size()); };
+  CHECK(is_finite());
+  for (const TestType other : {-Limits::infinity(), Limits::quiet_NaN()}) {
+    row.back() = other;
+    CHECK_FALSE(is_finite());
+  }
+}
+
+TEST_CASE("whether small numbers are finite, in either byte order") {
+  const auto is_finite = [](const char* dtype, std::vector<unsigned char> bytes, bool is_swapped = false) {
+    NumberFormat format = number_format(number_type(dtype).value()).value();
+    format.is_swapped = is_swapped;
+    return are_finite(format, reinterpret_cast<const std::byte*>(bytes.data()), bytes.size() / format.size);
+  };
+  CHECK(is_finite("bf16", {0x7f, 0xff, 0x00, 0x7c}));
+  CHECK_FALSE(is_finite("bf16", {0, 0, 0x80, 0xff}));
+  CHECK_FALSE(is_finite("bf16", {0xff, 0x80}, true));
+  CHECK(is_finite("bf16", {0x80, 0xff}, true));
+  CHECK(is_finite("f16", {0xff, 0x7b}));
+  CHECK_FALSE(is_finite("f16", {0x00, 0x7c}));
+  CHECK(is_finite("f8_e5m2", {0x7b, 0xfb}));
+  CHECK_FALSE(is_finite("f8_e5m2", {0x7b, 0xfc}));
+  CHECK(is_finite("f8_e4m3", {0x7e}));
+}
+
 TEST_CASE("rows round as their elements do") {
   const std::array<float, 3> from{1.0F, 2.0F, -3.0F};
   std::array<std::uint16_t, 3> to{0x3f80, 0x4000, 0xc040};

@@ -14,6 +14,10 @@ struct StateName {
 
 StateName state_name(const std::string& name);
 
+/// Globs that match every optimizer state of these names and nothing else: "optim.*", "*.exp_avg"; at most `limit`, or
+/// none.
+std::vector<std::string> state_patterns(const std::vector<std::string>& names, std::size_t limit);
+
 /// A text that was made from stems, with the words in place of the mark: "{exp_avg,exp_avg_sq}.layers.{0-31}.w".
 std::string with_words(std::string text, const std::vector<std::string>& words);
 

@@ -1,8 +1,11 @@
-#include "inspect/state_names.hpp"
+#include "report/state_names.hpp"
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
+
+#include "layout/names/pattern.hpp"
 
 namespace ckpt::cli {
 
@@ -103,6 +106,34 @@ StateName state_name(const std::string& name) {
     state.stem = name.substr(0, word.begin) + word_mark + name.substr(word.begin + word.size);
   }
   return state;
+}
+
+std::vector<std::string> state_patterns(const std::vector<std::string>& names, std::size_t limit) {
+  std::set<std::string> patterns;
+  for (const std::string& name : names) {
+    if (!state_name(name).is_state) continue;
+    const std::vector<Word> words = words_of(name);
+    const auto text_of = [&](const Word& word) { return std::string_view(name).substr(word.begin, word.size); };
+    const auto is_telling = [&](const Word& word) {
+      return contains(state_groups, text_of(word)) || contains(state_words, text_of(word));
+    };
+    const auto word = std::ranges::find_if(words, is_telling);
+    const Word& telling = word == words.end() ? words.front() : *word;  // a short word counts as a name's first
+    const std::size_t end = telling.begin + telling.size;
+    std::string pattern = telling.begin == 0 ? "" : "*" + name.substr(telling.begin - 1, 1);
+    pattern += text_of(telling);
+    if (end != name.size()) pattern += name.substr(end, 1) + "*";
+    patterns.insert(std::move(pattern));
+    if (patterns.size() > limit) return {};
+  }
+  std::vector<Pattern> globs;
+  for (const std::string& pattern : patterns) globs.emplace_back(pattern);
+  const bool is_right = std::ranges::all_of(names, [&](const std::string& name) {
+    const auto matches = [&](const Pattern& glob) { return glob.matches(name); };
+    return std::ranges::any_of(globs, matches) == state_name(name).is_state;
+  });
+  if (!is_right) return {};
+  return {patterns.begin(), patterns.end()};
 }
 
 std::string with_words(std::string text, const std::vector<std::string>& words) {

@@ -1,0 +1,32 @@
+# ckpt_hdf5: HDF5, as an archive where Debian's is. Its shared library loads thirty others (curl, Kerberos, LDAP), to read files in S3, and
+# that takes longer than all of `ckpt --version`. CKPT_HDF5_ARCHIVE=OFF takes the shared library.
+option(CKPT_HDF5_ARCHIVE "Link libhdf5.a, where it stands beside the shared library" ON)
+
+set(HDF5_PREFER_PARALLEL OFF)
+find_package(HDF5 REQUIRED COMPONENTS C)
+add_library(ckpt_hdf5 INTERFACE)
+target_include_directories(ckpt_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
+target_compile_definitions(ckpt_hdf5 INTERFACE ${HDF5_C_DEFINITIONS} H5_USE_110_API)
+
+list(GET HDF5_C_LIBRARIES 0 first_library)
+get_filename_component(hdf5_folder "${first_library}" DIRECTORY)
+find_library(HDF5_ARCHIVE libhdf5.a PATHS "${hdf5_folder}" NO_DEFAULT_PATH)
+find_library(SZIP_ARCHIVE libsz.a)
+find_library(AEC_ARCHIVE libaec.a)
+if(CKPT_HDF5_ARCHIVE AND HDF5_ARCHIVE AND SZIP_ARCHIVE AND AEC_ARCHIVE AND NOT HDF5_USE_STATIC_LIBRARIES)
+  set(archives ${HDF5_ARCHIVE} ${SZIP_ARCHIVE} ${AEC_ARCHIVE} ZLIB::ZLIB ${CMAKE_DL_LIBS} m)
+  if(NOT DEFINED CKPT_HDF5_ARCHIVE_LINKS)
+    file(WRITE ${PROJECT_BINARY_DIR}/hdf5_probe.c "#include <H5public.h>\nint main(void) { return H5open(); }\n")
+    try_compile(CKPT_HDF5_ARCHIVE_LINKS SOURCES ${PROJECT_BINARY_DIR}/hdf5_probe.c ${CMAKE_CURRENT_LIST_DIR}/hdf5_offline.c
+                CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${HDF5_C_INCLUDE_DIRS}" LINK_LIBRARIES ${archives})
+  endif()
+else()
+  set(CKPT_HDF5_ARCHIVE_LINKS FALSE)
+endif()
+if(CKPT_HDF5_ARCHIVE_LINKS)
+  add_library(ckpt_hdf5_offline STATIC ${CMAKE_CURRENT_LIST_DIR}/hdf5_offline.c)
+  list(INSERT archives 1 ckpt_hdf5_offline)
+  target_link_libraries(ckpt_hdf5 INTERFACE ${archives})
+else()
+  target_link_libraries(ckpt_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+endif()
