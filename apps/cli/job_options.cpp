@@ -75,6 +75,10 @@ ExchangeKind parse_exchange(const Setting& setting) {
                                         {"nccl", ExchangeKind::nccl}});
 }
 
+DirectIo parse_direct_io(const Setting& setting) {
+  return choose<DirectIo>(setting, {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}});
+}
+
 std::optional<std::chrono::seconds> stall_limit_from(const Options& options, const Environment& environment) {
   const Setting it = setting("--stall-timeout", options.stall_timeout, "CKPT_STALL_TIMEOUT", environment);
   if (it.text.empty()) return std::nullopt;
@@ -330,6 +334,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.output.force = options.force;
   job.output.resume = options.resume;
   job.output.fsync = !options.no_fsync;
+  if (!options.direct_io.empty()) job.output.direct_io = parse_direct_io({options.direct_io, "--direct-io"});
   if (!options.format.empty()) job.format = parse_format(options.format);
   const bool is_merged = program.verb == Verb::merge && options.shard_size.empty() && options.like.empty();
   job.output.is_single_file = is_merged && !is_of_directories(job.format);

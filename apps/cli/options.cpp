@@ -185,6 +185,10 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
             "go on with the .partial output that a run of the same job left; data that is there is checked first. An "
             "output that this very job has completed is compared with SRC, and left as it is (status 0)");
   line.flag("--no-fsync", to.no_fsync, "don't wait for the disk before publishing");
+  line.value(
+      "--direct-io", to.direct_io, "auto|on|off",
+      "write data past the page cache; auto: on ext4 and XFS, unless --no-fsync; off: what reads the output next "
+      "may find it in memory; default: auto");
   line.flag(
       "--dry-run", to.dry_run,
       "resolve, check and plan, print what would be done as a table, write nothing (-o may be left out), except that a "

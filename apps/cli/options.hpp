@@ -65,6 +65,7 @@ struct Options {
   bool force = false;
   bool resume = false;
   bool no_fsync = false;
+  std::string direct_io;
   std::vector<std::string> allow_external;
   std::vector<std::string> number_types;
   std::string wait_for;

@@ -31,13 +31,13 @@ class DirectExchange final : public Exchange {
     scratch_bytes_ = std::min(best_scratch, each / 3);
     const std::uint64_t rest = each - scratch_bytes_;
     chunk_bytes_ =
-        std::min(staging.has_large_chunks ? largest_chunk : best_local_chunk, rest - std::min(rest, Stretch::line));
+        std::min(staging.has_large_chunks ? largest_chunk : best_local_chunk, rest - std::min(rest, Stretch::page));
   }
 
   const char* name() const noexcept override { return "direct"; }
   std::uint64_t chunk_bytes() const noexcept override { return chunk_bytes_; }
   std::uint64_t staging_bytes() const noexcept override {
-    return threads_ * (chunk_bytes_ + Stretch::line + scratch_bytes_);
+    return threads_ * (chunk_bytes_ + Stretch::page + scratch_bytes_);
   }
 
   bool reads_ahead() const noexcept override { return true; }
@@ -66,7 +66,7 @@ class DirectExchange final : public Exchange {
   /// One thread's part: assembles stretch after stretch in memory, and writes each at once.
   void move(Workload& work, StretchQueue& dealer, const std::atomic<bool>& stop) const {
     const Buffer scratch(scratch_bytes_);
-    Buffer buffer(chunk_bytes_ + Stretch::line);
+    Buffer buffer(chunk_bytes_ + Stretch::page);
     while (!stop) {
       const StretchQueue::LeasedStretch leased = dealer.next();
       const Stretch& stretch = leased.stretch;

@@ -25,16 +25,17 @@ struct Stretch {
   std::uint64_t bytes = 0;             ///< from the first chunk's first byte to the end of the last
   std::uint64_t place = 0;             ///< offset in its file of the first chunk's first byte
 
-  /// Copies between memory and file are a tenth slower if they begin at different offsets within a cache line.
-  static constexpr std::uint64_t line = 64;
+  /// Copies between memory and file are a tenth slower if they begin at different offsets within a cache line, and
+  /// direct writes take whole pages.
+  static constexpr std::uint64_t page = 4096;
   /// Adds a chunk after the others, at `offset` bytes from the first one.
   void add(const Chunk& chunk, std::uint64_t offset) {
     chunks.push_back(chunk);
     offsets.push_back(offset);
     bytes = offset + chunk.bytes;
   }
-  /// Returns the offset within a line of memory at which to assemble the stretch.
-  std::uint64_t shift() const noexcept { return place % line; }
+  /// Returns the offset within a page of memory at which to assemble the stretch.
+  std::uint64_t shift() const noexcept { return place % page; }
 
   /// Assembles the stretch at `start`, with zeros in its gaps: fill(i, place) writes the bytes of chunk i, and returns
   /// the sum of what it read for them. Returns these sums.

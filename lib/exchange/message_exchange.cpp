@@ -54,7 +54,7 @@ struct MessageShares {
   static constexpr std::uint64_t parts = 3 * rounds_in_turn;  // chunks, messages received and messages sent
 
   std::uint64_t of_threads() const { return threads * (scratch_bytes + own_bytes); }
-  std::uint64_t most_own_stretch() const { return own_bytes - std::min(own_bytes, Stretch::line); }
+  std::uint64_t most_own_stretch() const { return own_bytes - std::min(own_bytes, Stretch::page); }
 
   unsigned threads;
   std::uint64_t scratch_bytes;

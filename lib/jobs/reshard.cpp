@@ -268,9 +268,20 @@ void preview(Run& run, const ReshardSides& sides, Plan& plan) {
 
 // ---- Begin: the output's files, with everything but data
 
+/// How the output's data is written. A job that does not wait for the disk leaves that to the page cache.
+DirectIo direct_io(const Run& run) {
+  const OutputPlace& place = run.job.output;
+  if (place.is_pipe || place.direct_io == DirectIo::off) return DirectIo::off;
+  const bool is_fast = place.fsync && has_fast_direct_writes(existing_directory(place.path));
+  if (place.direct_io == DirectIo::automatic && !is_fast) return DirectIo::off;
+  if (run.processes.rank() == 0) log::debug("{}: data is written past the page cache (--direct-io)", place.name());
+  return place.direct_io;
+}
+
 TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) {
   const ReshardJob& job = run.job;
   TargetPlace place{run.output.place(), run.output.pipe(), job.output.is_single_file};
+  place.direct_io = direct_io(run);
   place.keeps_trees = job.keeps_trees;
   place.dropped = sides.dropped;
   place.new_name = new_name_of(job.names);
@@ -492,11 +503,12 @@ void publish(Run& run, const ReshardSides& sides, NewFiles& made, const TableShu
   run.report.manifest = write_manifest({run.job, sides, run.text, made.sums, table_sums, made.sidecars}, made.files,
                                        run.output, run.processes);
   if (run.job.has_checksums) {
-    if (run.process_count() > 1) agree(run.processes, [&] { made.files.sync(); });  // makes other nodes' writes visible
+    if (run.process_count() > 1)
+      agree(run.processes, [&] { made.files.sync(run.threads); });  // makes other nodes' writes visible
     agree(run.processes, [&] { made.files.finish(run.threads); });
   }
   agree(run.processes, [&] {
-    if (run.output.place() != nullptr && run.job.output.fsync) made.files.sync();
+    if (run.output.place() != nullptr && run.job.output.fsync) made.files.sync(run.threads);
     for (const Checkpoint* each : sides.checkpoints())
       for (const FileNumber file : each->own_files(run.process(), run.process_count()))
         each->check_unchanged(run.stores.reading(), file);

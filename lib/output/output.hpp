@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "io/direct_writer.hpp"
 #include "output/existing_output.hpp"
 #include "output/output_lock.hpp"
 #include "output/places.hpp"
@@ -19,9 +20,10 @@ namespace ckpt {
 struct OutputPlace {
   std::filesystem::path path;  ///< a directory, or a file
   bool is_single_file = false;
-  bool force = false;    ///< replace what is there
-  bool resume = false;   ///< continue what an earlier run left
-  bool fsync = true;     ///< wait until it is on the disk
+  bool force = false;   ///< replace what is there
+  bool resume = false;  ///< continue what an earlier run left
+  bool fsync = true;    ///< wait until it is on the disk
+  DirectIo direct_io = DirectIo::automatic;
   bool is_pipe = false;  ///< the single file goes to `descriptor`; `path` is only its name for users
   int descriptor = -1;   ///< of the pipe, on process 0
 

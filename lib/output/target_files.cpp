@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/checked.hpp"
 #include "base/heap.hpp"
 #include "base/interrupt.hpp"
 #include "base/log.hpp"
@@ -34,13 +35,21 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
                          ? provisional_manifest(planner.target(), place.fingerprints, place.tables, place.history)
                          : ""),
       manifest_bytes_(manifest_text_.size()),
-      files_(most_open, [this](FileNumber number) {
-        std::shared_ptr<TargetFile> file = store_.open_to_fill(path(number), *rooms_.at(number));
-        place_.output->check_held();
-        return file;
-      }) {
+      files_(place.direct_io == DirectIo::off ? most_open : ceil_div(most_open, 2),  // each is open twice
+             [this](FileNumber number) { return open(number); }) {
   for (const Position card : cards_)
     for (const FileNumber file : where_.table().owned_by(card)) numbers_.push_back(file);
+}
+
+std::shared_ptr<TargetFiles::OpenFile> TargetFiles::open(FileNumber number) {
+  auto opened = std::make_shared<OpenFile>();
+  opened->file = store_.open_to_fill(path(number), *rooms_.at(number));
+  if (place_.direct_io != DirectIo::off) opened->direct.emplace(path(number));
+  place_.output->check_held();
+  if (place_.direct_io == DirectIo::on && opened->direct->is_refused())
+    throw Error(Kind::io, path(number).string(),
+                {"its file system refuses direct I/O", "one that has it", "leave out --direct-io on"});
+  return opened;
 }
 
 void TargetFiles::check_format() {
@@ -62,6 +71,7 @@ void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading
   });
   specs_->forget_last();
   return_freed_memory();
+  if (place_.direct_io == DirectIo::on && !numbers_.empty()) files_.get(numbers_.front());  // refused before data moves
   if (place_.pipe != nullptr && !store_.traits().ends_with_manifest)  // the file's manifest must be known now
     set_manifest(manifest(planner_.target(), list(nullptr), {}, manifest_room(), place_.fingerprints, place_.tables, {},
                           place_.history));
@@ -204,7 +214,10 @@ void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
   check_interrupt();
   const auto file = place_.pipe == nullptr ? files_.get(file_of(chunk)) : nullptr;
   const auto put = [&](std::uint64_t place, std::span<const std::byte> part) {
-    file != nullptr ? file->write(place, part) : place_.pipe->write(place, part);
+    if (file == nullptr) return place_.pipe->write(place, part);
+    const Interval done = file->direct ? file->direct->write(place, part) : Interval{};
+    if (done.lo != 0) file->file->write(place, part.first(done.lo));
+    if (done.hi != part.size()) file->file->write(place + done.hi, part.subspan(done.hi));
   };
   if (is_in_one_extent(chunk)) return put(place_of(chunk), bytes);
   const Interval whole = bytes_of(chunk);  // nothing follows the chunk: it has no neighbours
@@ -219,10 +232,10 @@ void TargetFiles::stop(std::exception_ptr why) noexcept {
 
 void TargetFiles::read(const Chunk& chunk, std::span<std::byte> bytes) {
   check_interrupt();
-  const auto file = files_.get(file_of(chunk));
+  const auto opened = files_.get(file_of(chunk));
   const Interval whole = bytes_of(chunk);
   rooms_.at(file_of(chunk))->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
-    file->read(place, bytes.subspan(part.lo - whole.lo, part.size()));
+    opened->file->read(place, bytes.subspan(part.lo - whole.lo, part.size()));
   });
 }
 
@@ -240,7 +253,7 @@ std::uint32_t TargetFiles::sum_of_array(FileNumber file, ArrayId array) {
       for (std::uint64_t done = 0; done < run.size(); done += window.size()) {
         check_interrupt();
         const auto read = std::span(window).first(std::min<std::uint64_t>(window.size(), run.size() - done));
-        files_.get(file)->read(place + done, read);
+        files_.get(file)->file->read(place + done, read);
         sum = crc32c.of(read, sum);
       }
     });
@@ -265,11 +278,13 @@ void TargetFiles::finish(unsigned threads) {
   });
 }
 
-void TargetFiles::sync() {
-  for (const auto& [file, room] : rooms_) {
+void TargetFiles::sync(unsigned threads) {
+  std::vector<FileNumber> files;
+  for (const auto& [file, room] : rooms_) files.push_back(file);
+  for_each_in_parallel(threads, files.size(), [&](std::uint64_t n) {
     check_interrupt();
-    files_.get(file)->sync();
-  }
+    files_.get(files[n])->file->sync();
+  });
 }
 
 void TargetFiles::add_the_rest(ContentSums& sums) const {
@@ -290,10 +305,10 @@ void TargetFiles::add_values(ContentSums& sums) const {
 
 void TargetFiles::sum_again(std::uint64_t chunk_bytes, unsigned threads, ContentSums& sums) {
   for (const auto& [number, room] : rooms_) {
-    const auto file = files_.get(number);
-    file->sync();
-    file->drop_cached();
-    if (owner(number) == process_) sums.add_metadata(number, file->sum_rest());
+    const auto opened = files_.get(number);
+    opened->file->sync();
+    opened->file->drop_cached();
+    if (owner(number) == process_) sums.add_metadata(number, opened->file->sum_rest());
   }
   add_values(sums);  // they are in the metadata
   const auto read_chunk = [this](const Chunk& chunk, std::span<std::byte> bytes) {
@@ -333,7 +348,7 @@ void TargetFiles::set_manifest(const std::string& text) {
         Kind::io, "the output's manifest",
         {std::to_string(bytes.size()) + " bytes", std::to_string(room.size()), "this is a defect of the program"});
   if (place_.pipe != nullptr) return place_.pipe->set(room.lo, bytes);
-  files_.get(numbers_.front())->write(room.lo, std::as_bytes(std::span(bytes)));
+  files_.get(numbers_.front())->file->write(room.lo, std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace ckpt

@@ -14,6 +14,7 @@
 #include "checkpoint/content_sums.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/manifest.hpp"
+#include "io/direct_writer.hpp"
 #include "layout/placement/placement.hpp"
 #include "output/data_sums.hpp"
 #include "output/file_specs.hpp"
@@ -31,7 +32,8 @@ namespace ckpt {
 struct TargetPlace {
   const Output* output = nullptr;  ///< null: the one file goes to `pipe`, on the process that writes it
   Pipe* pipe = nullptr;
-  bool is_single_file = false;  ///< the file has room for its manifest
+  bool is_single_file = false;         ///< the file has room for its manifest
+  DirectIo direct_io = DirectIo::off;  ///< automatic: past the page cache, as far as the file system allows it
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
   bool keeps_trees = false;                ///< also where the format can only keep them
   std::vector<Pattern> dropped = {};       ///< names left out on purpose: losing their values is not reported
@@ -95,8 +97,8 @@ class TargetFiles {
   void complete_sums(Communicator& processes);
   /// Writes each file's checksum, which depends on everything else in it. After `set_manifest`.
   void finish(unsigned threads);
-  /// Waits until the files are on the disk.
-  void sync();
+  /// Waits until the files are on the disk; several at a time.
+  void sync(unsigned threads);
 
   /// Adds the sums of what `write` does not get: metadata, and values without a fixed size.
   void add_the_rest(ContentSums& sums) const;
@@ -137,6 +139,13 @@ class TargetFiles {
   FileNumber file_of(const Chunk& chunk) const { return where_.file(chunk.card, chunk.array); }
   void add_values(ContentSums& sums) const;
 
+  /// A file that is being filled.
+  struct OpenFile {
+    std::unique_ptr<TargetFile> file;
+    std::optional<DirectWriter> direct;  ///< for what is written past the page cache
+  };
+  std::shared_ptr<OpenFile> open(FileNumber number);
+
   const Checkpoint& source_;
   const Planner& planner_;
   Store& store_;
@@ -155,7 +164,7 @@ class TargetFiles {
   std::set<FileNumber> kept_;
   DataSums sums_;
   std::map<FileNumber, std::vector<std::uint32_t>> index_sums_;  // of this process's files: IndexedFile::sums
-  FileCache<TargetFile> files_;
+  FileCache<OpenFile> files_;
 };
 
 }  // namespace ckpt

@@ -136,8 +136,10 @@ FULL = {
     "columns": lambda: columns(7488, 20),    # 2.0 GiB
     "rows": lambda: rows(1880, 40),          # 1.0 GiB
     "metadata": lambda: rows(8, 1000),       # 1,000 datasets a card, of 224 bytes each on 512 cards
+    "one-mib": lambda: rows(8, 9),
     "many": lambda: many(100_000),           # 164 MiB
     "many-tenth": lambda: many(10_000),
+    "many-30000": lambda: many(30_000),
     "many-on-8": lambda: many(12_500),       # 100,000 datasets on 8 cards
     "tiny": lambda: tiny(10),
 }
@@ -147,8 +149,10 @@ QUICK = {
     "columns": lambda: columns(128, 2),
     "rows": lambda: rows(64, 4),
     "metadata": lambda: rows(8, 20),
+    "one-mib": lambda: rows(8, 9),
     "many": lambda: many(1000),
     "many-tenth": lambda: many(100),
+    "many-30000": lambda: many(300),
     "many-on-8": lambda: many(125),
     "tiny": lambda: tiny(2),
 }
