@@ -220,8 +220,8 @@ MpiCommunicator<Abi>::~MpiCommunicator() {
   const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
   const int status = exit_status() != 0 ? exit_status() : unwinding ? 1 : EX_TEMPFAIL;
   if (interrupted_ || (unwinding && !failed_together())) abandon(status);
-  if (is_interrupted()) heartbeat_->set_patience(agreement_time);
   const std::chrono::seconds patience = heartbeat_->patience();
+  if (is_interrupted()) heartbeat_->set_patience(agreement_time);
   if (const auto lost = heartbeat_->leave()) {
     if (exit_status() == 0) log::warn("{}", lost->what());
     abandon(status);
