@@ -220,7 +220,10 @@ void Output::take_over_kept() {
   for (const fs::path& name : old.kept) {
     std::error_code error;
     const fs::path here = places_.partial / name;
-    if (is_there(here)) continue;
+    if (is_there(here)) {  // the new output has its own
+      kept_.insert(name);
+      continue;
+    }
     fs::create_directories(here.parent_path(), error);
     fs::create_hard_link(places_.target / name, here, error);
     if (error) fs::copy_file(places_.target / name, here, error);  // a file system without links
