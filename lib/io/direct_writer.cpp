@@ -5,6 +5,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "io/writing_error.hpp"
+
 namespace ckpt {
 
 namespace {
@@ -21,12 +23,12 @@ bool has_fast_direct_writes(const std::filesystem::path& directory) noexcept {
 }
 
 DirectWriter::DirectWriter(const std::filesystem::path& path)
-    : file_(retried([&] { return ::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC); })) {
+    : path_(path.string()), file_(retried([&] { return ::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC); })) {
   if (!file_ && (errno == EMFILE || errno == ENFILE))
-    throw TooManyOpenFiles(system_error(path.string(), "open", errno, "raise the limit on open files (ulimit -n)"));
+    throw TooManyOpenFiles(system_error(path_, "open", errno, "raise the limit on open files (ulimit -n)"));
 }
 
-Interval DirectWriter::write(std::uint64_t offset, std::span<const std::byte> data) const noexcept {
+Interval DirectWriter::write(std::uint64_t offset, std::span<const std::byte> data) const {
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(data.data()) % block == offset % block;
   if (!file_ || !is_aligned || data.size() < least_run) return {};
   const std::uint64_t first = (block - offset % block) % block;
@@ -36,6 +38,7 @@ Interval DirectWriter::write(std::uint64_t offset, std::span<const std::byte> da
     const ssize_t put = retried([&] {
       return ::pwrite(file_.get(), data.data() + written.hi, end - written.hi, static_cast<off_t>(offset + written.hi));
     });
+    if (put < 0 && errno != EINVAL) throw writing_error(path_, "write", errno);
     if (put <= 0) break;
     written.hi += static_cast<std::uint64_t>(put);
   }

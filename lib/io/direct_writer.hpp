@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "io/posix_file.hpp"
 #include "tensor/box.hpp"
@@ -28,10 +29,12 @@ class DirectWriter {
 
   /// Writes the whole pages of a run that begins at `offset`, if it is long, and begins in memory where it begins in
   /// its page of the file. Returns which bytes of `data` are written. The others are for an ordinary write: the ends of
-  /// the run, and what the system refuses, so that the ordinary write reports why.
-  Interval write(std::uint64_t offset, std::span<const std::byte> data) const noexcept;
+  /// the run, and what the file system does not write directly (EINVAL). Throws io for what the system refuses
+  /// otherwise.
+  Interval write(std::uint64_t offset, std::span<const std::byte> data) const;
 
  private:
+  std::string path_;
   Fd file_;
 };
 

@@ -17,6 +17,7 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "io/kernel_calls.hpp"
+#include "io/writing_error.hpp"
 
 namespace ckpt {
 
@@ -87,6 +88,10 @@ bool can_trust_mincore(int fd) {
 }
 
 }  // namespace
+
+Error writing_error(const std::string& path, const char* action, int errno_value) {
+  return system_error(path, action, errno_value, remedy_for_writing(errno_value));
+}
 
 void FdTraits::release(int fd) noexcept {
   ::close(fd);

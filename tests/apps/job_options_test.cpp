@@ -28,6 +28,7 @@ TEST_CASE("a job has the documented defaults") {
   CHECK(job.resources.threads == 0);
   CHECK(job.replicas == ReplicaCheck::sample);
   CHECK(job.output.fsync);
+  CHECK(job.output.direct_io == DirectIo::automatic);
   CHECK_FALSE(job.dry_run);
   CHECK_FALSE(job.output.force);
   CHECK_FALSE(job.output.is_single_file);
@@ -48,6 +49,7 @@ TEST_CASE("options become a job's values") {
   options.threads = "4096";
   options.replicas = "trust";
   options.dry_run = options.force = options.no_fsync = true;
+  options.direct_io = "on";
   const auto job = job_of(options);
   CHECK(job.source.path == "s");
   CHECK(job.output.path == "d");
@@ -64,6 +66,7 @@ TEST_CASE("options become a job's values") {
   CHECK(job.dry_run);
   CHECK(job.output.force);
   CHECK_FALSE(job.output.fsync);
+  CHECK(job.output.direct_io == DirectIo::on);
 }
 
 TEST_CASE("what is averaged has a weight, a path and perhaps a layout") {
