@@ -27,7 +27,7 @@ class Move {
         reader_(checkpoint_, source_, memory.stores.reading(), 1 << 20, 8),
         shares_(target_, 1),
         files_(checkpoint_, planner_, memory.stores.named("memory"),
-               {&output_, nullptr, false, FingerprintPlace::manifest}, shares_, 0, 2),
+               {.output = &output_, .fingerprints = FingerprintPlace::manifest}, shares_, 0, 2),
         sums_(target_) {
     output_.plan(to, {}, memory.stores.named("memory"));
     output_.claim();
