@@ -47,9 +47,12 @@ def own(lines):
     return [line for line in lines if re.match(r"ckpt(?:[- ][a-z]+)?: ", line)]
 
 
-def without_formats(line):
-    """A line whose list of all formats of files, the first of which is hdf5, is {formats}: a new format changes no case."""
-    return re.sub(r"\bhdf5(, [a-z_]+){2,}", "{formats}", line)
+def normal(line):
+    """A line without what changes with a new format or on another system: the list of all formats, the first of which is hdf5, is
+    {formats}; HDF5 has no version; numbers are shown as by numpy 1."""
+    line = re.sub(r"\bhdf5(, [a-z_]+){2,}", "{formats}", line)
+    line = re.sub(r"\bHDF5 1\.\d+\.\d+", "HDF5 {version}", line)
+    return re.sub(r"\bnp\.(?:float|int)\d+\(([^()]*)\)", r"\1", line)
 
 
 def lines_of(path):
@@ -83,7 +86,7 @@ class Found:
                                   timeout=TIMEOUT_S)
             self.status = done.returncode
             self.lines = {"stdout": done.stdout.splitlines(), "stderr": own(done.stderr.splitlines())}
-            self.lines = {what: list(map(without_formats, lines)) for what, lines in self.lines.items()}
+            self.lines = {what: list(map(normal, lines)) for what, lines in self.lines.items()}
             helper_fails = re.search(r"^Traceback .*\n(?:[ \t].*\n)+(?!BrokenPipeError|[ \t])(.+)", done.stderr, re.M)
             self.broken = [f"a helper of this case fails: {helper_fails[1]}"] if helper_fails else []
             self.grammar = grammar.problems(self.lines["stderr"])
