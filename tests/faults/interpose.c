@@ -24,6 +24,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,8 +140,11 @@ void* memcpy(void* restrict to, const void* restrict from, size_t count) {
 }
 
 static const void* flipped(const void* data, size_t count) {
-  char* copy = malloc(count);  // never freed: it happens once
+  // Where its page begins: direct writes need that. Never freed: it happens once.
+  const size_t page = 4096, shift = (uintptr_t)data % page;
+  char* copy = aligned_alloc(page, (shift + count + page - 1) / page * page);
   if (copy == NULL) abort();
+  copy += shift;
   memcpy(copy, data, count);
   copy[count / 2] ^= 1;
   return copy;
