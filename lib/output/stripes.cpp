@@ -1,6 +1,8 @@
 #include "output/stripes.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The beginning of what a command prints; empty if it cannot be started, fails or prints more.
+/// A server of Lustre that does not answer must not hold up the job.
+constexpr int most_milliseconds = 5000;
+
+/// The beginning of what a command prints; empty if it cannot be started, fails, prints more, or prints nothing for so
+/// long.
 std::string printed_by(const std::array<const char*, 6>& words) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return "";
@@ -37,7 +43,10 @@ std::string printed_by(const std::array<const char*, 6>& words) {
   if (error != 0) return "";
   input_end.reset();
   std::array<char, 256> text{};
-  const ssize_t bytes = retried([&] { return ::read(output_end.get(), text.data(), text.size()); });
+  pollfd output{output_end.get(), POLLIN, 0};
+  const bool is_late = retried([&] { return ::poll(&output, 1, most_milliseconds); }) == 0;
+  if (is_late) ::kill(id, SIGKILL);
+  const ssize_t bytes = is_late ? 0 : retried([&] { return ::read(output_end.get(), text.data(), text.size()); });
   output_end.reset();  // a command that has more to say ends by it
   int status = 0;
   retried([&] { return ::waitpid(id, &status, 0); });
