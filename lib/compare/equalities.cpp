@@ -105,14 +105,14 @@ void check_dtypes(const Placement& placement, const std::vector<Equality>& pairs
   std::vector<std::string> names;
   for (std::size_t i = 1; i < all.size(); ++i) names.push_back(placement.tensors()[all[i].pair.parameter].name);
   const std::string more = names.empty() ? "" : "; so it is with " + join(describe_groups(group_names(names)));
-  throw Error(
-      Kind::input, "parameter '" + one.name + "'",
-      {"it \"equals\" '" + other.name + "' by the layout, and differs from it in " + std::to_string(found.count) +
-           (found.count == 1 ? " element" : " elements") + " of those compared, first at " +
-           to_string(index_of(found.first, other.shape)) + ": " + found.first_a + " beside " + found.first_b,
-       "the same values" + (one.dtype == other.dtype ? "" : ", rounded to " + other.dtype.name) + more,
-       "do a bucket's members stand in another order, or a split's axes, or its parts?",
-       {Advice::What::trust_replicas, ""}})
+  throw Error(Kind::input, "parameter '" + one.name + "'",
+              {"it \"equals\" '" + other.name + "' by the layout or a map of names, and differs from it in " +
+                   std::to_string(found.count) + (found.count == 1 ? " element" : " elements") +
+                   " of those compared, first at " + to_string(index_of(found.first, other.shape)) + ": " +
+                   found.first_a + " beside " + found.first_b,
+               "the same values" + (one.dtype == other.dtype ? "" : ", rounded to " + other.dtype.name) + more,
+               "do a bucket's members stand in another order, or a split's axes, or its parts?",
+               {Advice::What::trust_replicas, ""}})
       .of_parameter(one.name);
 }
 

@@ -113,7 +113,10 @@ void refuse_codes(const Checkpoint& checkpoint, const Placement& placement, Comm
 
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
                        Communicator& processes) {
-  if (!may_have_codes(checkpoint, source)) return;
+  const auto may_be_part = [](const Tensor& tensor) {
+    return may_be_quantised(tensor) || tensor.name.ends_with("weight_scale") || tensor.name.ends_with("scale_inv");
+  };
+  if (checkpoint.dequantised() != nullptr || std::ranges::none_of(source.tensors(), may_be_part)) return;
   const std::vector<Tensor>& tensors = source.tensors();
   QuantisationConfig config;
   std::optional<Error> unread;
@@ -124,6 +127,9 @@ void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, co
   }
   agree(processes, [&] {
     const QuantisedWeights found = quantised_weights(tensors, config);
+    if (!found.incomplete.empty())
+      log::warn("{}: quantised weights of which a part is not there: {}; are all files there, or was it left out?",
+                checkpoint.path().string(), join(found.incomplete, 3));
     if (found.weights.empty()) return;
     log::info("quantised weights stay codes with their scales: {}", found.summary());
     for (const QuantisedWeight& weight : found.weights) {

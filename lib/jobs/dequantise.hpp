@@ -25,8 +25,9 @@ std::string advice_on_codes(const Selection& selection, const ExpectedTensors& e
 /// Throws usage if a checkpoint that is averaged has quantised weights: codes have no average. Collective.
 void refuse_codes(const Checkpoint& checkpoint, const Placement& placement, Communicator& processes);
 
-/// Tells the user which quantised weights a job moves as they are. Throws layout if the target cuts one where its codes
-/// lose their scales, as far as names and shapes tell (`check_scale_cuts` looks at scales). Collective.
+/// Tells the user which quantised weights a job moves as they are, and warns of those that lack a part. Throws layout
+/// if the target cuts one where its codes lose their scales, as far as names and shapes tell (`check_scale_cuts` looks
+/// at scales). Collective.
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
                        Communicator& processes);
 

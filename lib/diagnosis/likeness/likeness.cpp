@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "base/text.hpp"
 #include "compare/mismatch.hpp"
 #include "jobs/types/name_mapping.hpp"
+#include "layout/names/characters.hpp"
 #include "layout/names/name_groups.hpp"
 #include "layout/placement/number_ties.hpp"
 #include "tensor/number.hpp"
@@ -23,6 +25,7 @@ namespace {
 
 constexpr std::size_t most_kinds = 3;         // of which a change is looked for
 constexpr std::size_t most_changes = 64;      // of a rule
+constexpr std::size_t most_others = 256;      // tensors that may be meant
 constexpr std::size_t most_boxes_again = 32;  // that are read again for each change
 
 std::string in_words(double correlation) {
@@ -50,6 +53,14 @@ std::string patterns_of(const std::vector<std::string>& names) {
 bool is_comparable(const Tensor& tensor) {
   const auto format = number_format(tensor.dtype);
   return !tensor.verbatim && format && format->is_float && format->size > 1;
+}
+
+/// Whether names of one kind differ in one number.
+bool differ_once(const std::string& a, const std::string& b) {
+  const auto [from, of_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  const auto [rest, rest_of_b] =
+      std::mismatch(a.rbegin(), std::make_reverse_iterator(from), b.rbegin(), std::make_reverse_iterator(of_b));
+  return std::all_of(from, rest.base(), is_digit) && std::all_of(of_b, rest_of_b.base(), is_digit);
 }
 
 class Search {
@@ -171,7 +182,7 @@ class Search {
     if (boxes.boxes.size() > most_boxes_again) boxes.boxes.resize(most_boxes_again);
     std::vector<Question> questions;
     std::vector<std::string> texts;  // parallel: of a rule; empty: another name
-    for (const ParameterId other : others_in_layer(of))
+    for (const ParameterId other : others_of(of))
       questions.push_back(question(sources_.planner, of.parameter, other, boxes));
     texts.resize(questions.size());
     std::vector<Planner> planners;
@@ -208,15 +219,21 @@ class Search {
             std::move(links)};
   }
 
-  /// Tensors of the other checkpoint with the same shape in the same layer.
-  std::vector<ParameterId> others_in_layer(const Question& question) const {
+  /// Tensors of the other checkpoint with the same shape: in the same layer, or of the same kind under other numbers.
+  std::vector<ParameterId> others_of(const Question& question) const {
     std::vector<ParameterId> others;
     const std::vector<Tensor>& all = sources_.of_other.tensors();
-    const std::string layer = layer_of(all[question.other].name);
-    for (ParameterId p = 0; p < all.size() && others.size() < most_changes; ++p)
-      if (p != question.other && all[p].shape == all[question.other].shape && all[p].dtype == question.other_dtype &&
-          layer_of(all[p].name) == layer)
-        others.push_back(p);
+    const std::string name = all[question.other].name;
+    const auto take = [&](auto is_meant) {
+      for (ParameterId p = 0; p < all.size() && others.size() < most_others; ++p)
+        if (p != question.other && all[p].shape == all[question.other].shape && all[p].dtype == question.other_dtype &&
+            is_meant(all[p].name))
+          others.push_back(p);
+    };
+    take([layer = layer_of(name)](const std::string& other) { return layer_of(other) == layer; });
+    take([&, kind = kind_of(name)](const std::string& other) {
+      return kind_of(other) == kind && differ_once(other, name);
+    });
     return others;
   }
 

@@ -15,6 +15,7 @@ constexpr double least_median = 0.35;  // below: another training
 constexpr double least_share = 0.8;    // of the typical correlation
 constexpr double least_share_moved = 0.5;
 constexpr double still = 0.9;  // a typical correlation below: much moved, and vectors, which move more, do not count
+constexpr double unmoved = 0.99999;       // above: what rounding alone does
 constexpr double same_spread = 1.5;       // times. Biases that began at 0 grow while they are young
 constexpr double nearer = 0.5;            // of the distance to a vector's own namesake
 constexpr std::size_t least_pool = 24;    // elements of vectors together
@@ -75,26 +76,48 @@ class Judge {
   /// still show that the training is the same.
   void find_typical() {
     std::vector<double> of_kinds;
+    double outside_layers = 0;
     for (const auto& [name, kind] : kinds_) {
-      std::vector<double> found;
-      for (const std::size_t i : kind.matrices)
-        if (const auto r = whole_of(samples_[i]).correlation()) found.push_back(*r);
-      if (!found.empty()) of_kinds.push_back(median(std::move(found)));
+      const auto found = typical_of(kind);
+      if (!found) continue;
+      of_kinds.push_back(*found);
+      // Two trainings may begin with the same tensor in each layer (Mamba's A_log), or keep one (sinusoids).
+      if (name.find('#') == std::string::npos && *found < unmoved) outside_layers = std::max(outside_layers, *found);
     }
     if (of_kinds.empty()) return;
     std::sort(of_kinds.begin(), of_kinds.end());
-    const double upper = of_kinds[of_kinds.size() - 1 - of_kinds.size() / 4];
+    const double upper = std::max(of_kinds[of_kinds.size() - 1 - of_kinds.size() / 4], outside_layers);
     verdict_.typical = median(of_kinds);
     if (*verdict_.typical < least_median && upper > still) verdict_.typical = upper;
     verdict_.is_same_training = *verdict_.typical >= least_median;
   }
 
+  /// The median; the largest where some tensors of the kind resemble and others do so by chance: layers in another
+  /// order.
+  std::optional<double> typical_of(const Kind& kind) const {
+    std::vector<double> found;
+    bool has_chance = false;
+    for (const std::size_t i : kind.matrices) {
+      const Moments whole = whole_of(samples_[i]);
+      const auto r = whole.correlation();
+      if (!r) continue;
+      found.push_back(*r);
+      has_chance = has_chance || may_be_chance(whole, *r);
+    }
+    if (found.empty()) return std::nullopt;
+    const double largest = *std::max_element(found.begin(), found.end());
+    return has_chance && largest > still ? largest : median(std::move(found));
+  }
+
+  static bool may_be_chance(const Moments& moments, double correlation) {
+    return correlation * std::sqrt(moments.count) < deviations;
+  }
+
   /// What began small has moved most (GPT-2's c_proj), and still resembles what it was: where much moved, only elements
   /// that resemble their counterparts by chance are in wrong places.
   bool is_unlike(const Moments& moments, double correlation) const {
-    const bool may_be_chance = correlation * std::sqrt(moments.count) < deviations;
     return correlation < verdict_.least && is_significant(correlation, *verdict_.typical, moments.count) &&
-           (*verdict_.typical > still || may_be_chance);
+           (*verdict_.typical > still || may_be_chance(moments, correlation));
   }
 
   void judge_matrices(const Kind& kind) {

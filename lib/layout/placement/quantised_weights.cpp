@@ -45,15 +45,15 @@ std::string without(const std::string& name, std::string_view ending) {
   return name.substr(0, name.size() - ending.size());
 }
 
-std::uint64_t first_of(const nlohmann::json& list, std::size_t index) {
-  return index < list.size() && list[index].is_number_unsigned() ? list[index].get<std::uint64_t>() : 0;
-}
-
-void take_block(const nlohmann::json& object, const char* key, QuantisationConfig& config) {
+/// Throws input for a list that is no block. Some quantisers have null, or a word for a sparse structure.
+void take_block(const nlohmann::json& object, const char* key, const std::string& origin, QuantisationConfig& config) {
   const auto found = object.find(key);
-  if (found == object.end() || !found->is_array() || found->size() != 2) return;
-  const std::pair block{first_of(*found, 0), first_of(*found, 1)};
-  if (block.first != 0 && block.second != 0) config.block = block;
+  if (found == object.end() || !found->is_array()) return;
+  const auto is_size = [](const nlohmann::json& size) { return size.is_number_unsigned() && size != 0; };
+  if (found->size() != 2 || !std::ranges::all_of(*found, is_size))
+    throw Error(Kind::input, origin,
+                {std::string(key) + " is " + found->dump(), "rows and columns of a block, as [128, 128]", ""});
+  config.block = {(*found)[0].get<std::uint64_t>(), (*found)[1].get<std::uint64_t>()};
 }
 
 void take_text(const nlohmann::json& object, const char* key, std::string& text) {
@@ -134,8 +134,9 @@ class Finder {
   }
 
   /// Throws input if it is not there: codes and scales mean nothing alone.
-  const Tensor& needed(const Tensor& codes, const std::string& name) const {
+  const Tensor& needed(const Tensor& codes, const std::string& name) {
     if (const Tensor* const found = find(name)) return *found;
+    found_.incomplete.push_back("'" + codes.name.str() + "' without '" + name + "'");
     throw Error(Kind::input, object(codes), {"'" + name + "', which belongs to it, is not there", "both", ""});
   }
 
@@ -428,23 +429,32 @@ class Finder {
       const Tensor& tensor = tensors_[i];
       if (!ties[i] || taken_.contains(tensor.name)) continue;
       const std::string& codes = ties[i]->codes;
-      if (ties[i]->role == NumberTie::Role::codes)
+      if (ties[i]->role == NumberTie::Role::codes) {
         tell(told, tensor, "its " + tensor.dtype.name.str() + " are codes, and there is no scale for them");
-      else if (const auto found = by_codes.find(codes); found != by_codes.end() && is_of_activations(tensor.name))
+        if (has_scaled(tensor.dtype)) found_.incomplete.push_back("'" + tensor.name.str() + "' without a scale");
+      } else if (const auto found = by_codes.find(codes); found != by_codes.end() && is_of_activations(tensor.name))
         found_.weights[found->second].others.push_back(tensor.name);
       else if (found != by_codes.end())  // a zero point, or a second scale: the numbers would be others
         tell(told, tensor,
              "it belongs to '" + codes + "', which has nothing of its kind as " + found_.weights[found->second].what);
       else if (!codes.empty())
         tell(told, *find(codes), "'" + tensor.name.str() + "' belongs to it, in no family that is known here");
-      else if (is_of_weight(tensor.name))
+      else if (is_of_weight(tensor.name)) {
         tell(told, tensor, "it belongs to codes that are not there");
-      else
+        found_.incomplete.push_back("'" + tensor.name.str() + "' without its codes");
+      } else
         found_.strays.push_back(tensor.name);
     }
     for (QuantisedWeight& weight : found_.weights)
       if (const Tensor* const shape = find(weight.name + "_shape"); shape != nullptr && is_integer(shape->dtype, 8))
         weight.others.push_back(shape->name);
+  }
+
+  /// Whether codes of a dtype have scales in this model: 8-bit floats may be all there is of a number.
+  bool has_scaled(const DType& dtype) const {
+    return !config_.method.empty() || std::ranges::any_of(found_.weights, [&](const QuantisedWeight& weight) {
+      return find(weight.codes)->dtype == dtype;
+    });
   }
 
   void tell(std::set<std::string>& told, const Tensor& tensor, const std::string& found) {
@@ -500,7 +510,7 @@ QuantisationConfig QuantisationConfig::parse(const std::string& text, const std:
   take_text(object, "checkpoint_format", config.format);
   take_text(object, "version", config.version);
   config.version = lower_case(config.version);
-  take_block(object, "weight_block_size", config);
+  take_block(object, "weight_block_size", origin, config);
   if (const auto reordered = object.find("desc_act"); reordered != object.end())
     config.is_reordered = *reordered == true;
   if (const auto bits = object.find("bits"); bits != object.end() && bits->is_number_unsigned())
@@ -511,7 +521,7 @@ QuantisationConfig QuantisationConfig::parse(const std::string& text, const std:
     for (const auto& [name, group] : groups->items())
       if (const auto weights = group.is_object() ? group.find("weights") : group.end();
           weights != group.end() && weights->is_object())
-        take_block(*weights, "block_structure", config);
+        take_block(*weights, "block_structure", origin, config);
   return config;
 }
 

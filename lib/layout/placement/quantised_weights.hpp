@@ -80,6 +80,8 @@ struct QuantisedWeights {
   std::vector<QuantisedWeight> weights;  ///< in the order of their codes
   /// Tensors that look like parts of a family but belong to none, each with the reason.
   std::vector<std::pair<std::string, Error>> problems;
+  /// Which of these surely lack a part of their family: "'l.weight_scale' without its codes".
+  std::vector<std::string> incomplete;
   std::vector<std::string> strays;  ///< scales of activations that belong to no weight
 
   /// Returns "48 of fp8 in blocks of 128 x 128, 2 of MXFP4"; empty if there are none.

@@ -129,6 +129,35 @@ TEST_CASE("many tensors of one wrong rule do not hide the right ones", "[likenes
   REQUIRE(unlike(samples) == wrong);
 }
 
+TEST_CASE("layers in another order are told by what stands outside them", "[likeness]") {
+  Weights weights;
+  std::vector<TensorSample> samples{matrix("embedding", {weights.moved(512, 0, 0.1F)})};
+  Names wrong;
+  for (const char* kind : {"q", "k", "v", "o", "up", "down"})
+    for (const char* layer : {"layers.0.", "layers.1.", "layers.2."})
+      samples.push_back(matrix(wrong.emplace_back(std::string(layer) + kind), {weights.apart(512)}));
+  REQUIRE(unlike(samples) == wrong);
+  for (Moments& sums : samples.front().blocks)
+    sums = moments_of(std::vector<float>{1, 2, 4}, std::vector<float>{1, 2, 4});
+  REQUIRE_FALSE(judge(samples).can_tell());  // as sinusoids are in all trainings
+  samples.erase(samples.begin());
+  REQUIRE_FALSE(judge(samples).can_tell());
+}
+
+TEST_CASE("two layers that were exchanged are told by the others", "[likeness]") {
+  Weights weights;
+  std::vector<TensorSample> samples;
+  Names wrong;
+  for (const char* kind : {"q", "k", "v"}) {
+    for (const char* layer : {"layers.1.", "layers.2."})
+      samples.push_back(matrix(wrong.emplace_back(std::string(layer) + kind), {weights.apart(512)}));
+    for (const char* layer : {"layers.0.", "layers.3."})
+      samples.push_back(matrix(std::string(layer) + kind, {weights.moved(512, 0, 0.1F)}));
+  }
+  REQUIRE(unlike(samples) == wrong);
+  REQUIRE(judge(samples).typical > 0.9);
+}
+
 TEST_CASE("vectors are judged by kind, and not where their spread grew", "[likeness]") {
   Weights weights;
   auto samples = right_matrices(weights);

@@ -93,6 +93,10 @@ TEST_CASE("Block sizes come from the configuration, never from the ratio of shap
   CHECK(blocks({3, 4}, R"({"config_groups": {"a": {"weights": {"block_structure": [64, 64]}}}})") == "[64, 64]");
   CHECK(says(blocks({3, 4}, "{}"), "is f32 [3, 4], expected [2, 2], by blocks of 128 x 128 of [192, 256]"));
   CHECK(says(blocks({2, 2}, R"({"weight_block_size": [64, 64]})"), "expected [3, 4], by blocks of 64 x 64"));
+  CHECK(blocks({2, 2}, R"({"weight_block_size": null})") == "[128, 128]");
+  for (const char* none : {"[0, 128]", "[-1, 128]", "[128]", "[1.5, 2]"})
+    CHECK_THROWS_WITH(blocks({2, 2}, R"({"weight_block_size": )" + std::string(none) + "}"),
+                      Catch::Matchers::Contains("rows and columns of a block"));
 }
 
 TEST_CASE("What looks quantised and is not known is told, never guessed") {
@@ -107,6 +111,21 @@ TEST_CASE("What looks quantised and is not known is told, never guessed") {
                    tensor("n.weight_scale_2", {})}),
              "in the order of the weight"));
   CHECK(found_in({tensor("norm.weight", {8}), tensor("norm.scale", {8})}).problems.empty());
+}
+
+TEST_CASE("What surely lacks a part of its family is listed") {
+  using Names = std::vector<std::string>;
+  const Tensor fp8 = tensor("l.weight", {8, 8}, type("f8_e4m3"));
+  const Tensor other = tensor("m.weight", {8, 8}, type("f8_e4m3"));
+  const Tensor scale = tensor("l.weight_scale", {});
+  CHECK(found_in({fp8, scale, other}).incomplete == Names{"'m.weight' without a scale"});
+  CHECK(found_in({other}, R"({"quant_method": "fp8"})").incomplete == Names{"'m.weight' without a scale"});
+  CHECK(found_in({fp8, other}).incomplete.empty());  // numbers
+  CHECK(found_in({scale}).incomplete == Names{"'l.weight_scale' without its codes"});
+  CHECK(found_in({tensor("q.qweight", {1, 8}, type("i32")), tensor("q.scales", {1, 8})}).incomplete ==
+        Names{"'q.qweight' without 'q.qzeros'"});
+  CHECK(
+      found_in({tensor("c.weight_packed", {2, 1}, type("i32")), tensor("c.weight_scale", {2, 1})}).incomplete.empty());
 }
 
 TEST_CASE("Scales of activations are left out with the weights") {
