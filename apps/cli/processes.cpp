@@ -129,7 +129,9 @@ int status_of(const std::exception& error, int failure) {
 int run_body(const std::string& program, Communicator& processes, const std::function<int(Communicator&)>& body,
              int failure) {
   try {
-    return body(processes);
+    const int found = body(processes);
+    processes.set_exit_status(found);  // 1: checkpoints differ. What is lost after this does not change it
+    return found;
   } catch (const std::exception& error) {
     const int status = status_of(error, failure);
     const bool together = processes.failed_together();

@@ -1,6 +1,7 @@
 #include "inspect/inspect_program.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -451,9 +452,13 @@ InspectOptions parse_inspect_options(const Manual& manual, const std::vector<std
 
 int run_inspect_program(const Manual& manual, const std::vector<std::string>& words) {
   InspectOptions options;
-  const std::exception_ptr refusal = refusal_of([&] { options = parse_inspect_options(manual, words); });
+  std::chrono::seconds patience = Communicator::default_patience;
+  const std::exception_ptr refusal = refusal_of([&] {
+    options = parse_inspect_options(manual, words);
+    patience = patience_from({}, read_environment());
+  });
   if (!options.asked_text.empty()) return print_text(manual.name, options.asked_text);
-  return run_processes(manual.name, words, [&](Communicator& processes) {
+  const auto on_each = [&](Communicator& processes) {
     agree(processes, [&] {
       if (refusal) std::rethrow_exception(refusal);
       start_messages(manual, options.messages, processes);
@@ -479,7 +484,8 @@ int run_inspect_program(const Manual& manual, const std::vector<std::string>& wo
                                 processes);
     if (!options.picture.empty()) draw_draft(options, std::move(drafted.layout), processes);
     return drafted.is_complete ? 0 : 1;
-  });
+  };
+  return run_processes(manual.name, words, on_each, 1, patience);
 }
 
 }  // namespace ckpt::cli

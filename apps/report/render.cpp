@@ -162,13 +162,13 @@ std::string optimizer_note(const Report& report) {
     return names;
   };
   const std::vector<std::string> names = names_of(report.target_rules);
-  const auto states = std::ranges::count_if(names, [](const auto& name) { return state_name(name).is_state; });
-  if (states == 0 || static_cast<std::size_t>(states) == names.size()) return "";
+  const std::size_t states = sure_states(names).size();
+  if (states == 0 || states == names.size()) return "";
   const std::string note =
-      fmt::format("the output has optimizer state, {} of {}", with_commas(static_cast<std::uint64_t>(states)),
-                  counted(names.size(), "parameter"));
-  std::string drops;  // options match the source's names
-  for (const std::string& pattern : state_patterns(names_of(report.source_rules), most_patterns))
+      fmt::format("the output has optimizer state, {} of {}", with_commas(states), counted(names.size(), "parameter"));
+  const std::vector<std::string> sources = names_of(report.source_rules);  // options match the source's names
+  std::string drops;
+  for (const std::string& pattern : state_patterns(sources, sure_states(sources), most_patterns))
     drops += "--drop " + shell_word(pattern) + " ";
   return drops.empty() ? note : note + "; " + drops + "leaves it out";
 }

@@ -12,7 +12,7 @@ namespace ckpt::cli {
 namespace {
 
 /// Words by which frameworks name what an optimizer keeps for each parameter.
-constexpr std::array<std::string_view, 38> state_words{"exp_avg",
+constexpr std::array<std::string_view, 37> state_words{"exp_avg",
                                                        "exp_avg_sq",
                                                        "exp_avg_sq_row",
                                                        "exp_avg_sq_col",
@@ -48,8 +48,7 @@ constexpr std::array<std::string_view, 38> state_words{"exp_avg",
                                                        "AdamWeightDecay_1",
                                                        "accumulator",
                                                        "linear",
-                                                       "gradient_accumulator",
-                                                       ".OPTIMIZER_SLOT"};
+                                                       "gradient_accumulator"};
 
 /// Such words that a model may have, too: they count as a name's first word, or in a group of state.
 constexpr std::array<std::string_view, 4> short_words{"m", "v", "mu", "nu"};
@@ -87,6 +86,15 @@ bool contains(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+std::string_view text_of(const std::string& name, const Word& word) {
+  return std::string_view(name).substr(word.begin, word.size);
+}
+
+/// Whether the word is a group that only an optimizer has. OPT is a model.
+bool is_sure_group(const std::string& name, const Word& word) {
+  return text_of(name, word) != "opt" && contains(state_groups, text_of(name, word));
+}
+
 /// Takes the place of a word; no printable name has it.
 constexpr char word_mark = '\x01';
 
@@ -108,20 +116,34 @@ StateName state_name(const std::string& name) {
   return state;
 }
 
-std::vector<std::string> state_patterns(const std::vector<std::string>& names, std::size_t limit) {
-  std::set<std::string> patterns;
+std::set<std::string> sure_states(const std::vector<std::string>& names) {
+  const std::set<std::string> all(names.begin(), names.end());
+  std::set<std::string> states;
   for (const std::string& name : names) {
-    if (!state_name(name).is_state) continue;
     const std::vector<Word> words = words_of(name);
-    const auto text_of = [&](const Word& word) { return std::string_view(name).substr(word.begin, word.size); };
-    const auto is_telling = [&](const Word& word) {
-      return contains(state_groups, text_of(word)) || contains(state_words, text_of(word));
-    };
-    const auto word = std::ranges::find_if(words, is_telling);
-    const Word& telling = word == words.end() ? words.front() : *word;  // a short word counts as a name's first
-    const std::size_t end = telling.begin + telling.size;
-    std::string pattern = telling.begin == 0 ? "" : "*" + name.substr(telling.begin - 1, 1);
-    pattern += text_of(telling);
+    bool is_sure = std::ranges::any_of(words, [&](const Word& word) { return is_sure_group(name, word); });
+    const StateName state = state_name(name);
+    if (const std::size_t mark = state.stem.find(word_mark); !is_sure && state.is_state && mark != std::string::npos)
+      is_sure = all.contains(mark == 0 ? state.stem.substr(std::min<std::size_t>(2, state.stem.size()))
+                                       : state.stem.substr(0, mark - 1) + state.stem.substr(mark + 1));
+    if (is_sure) states.insert(name);
+  }
+  return states;
+}
+
+std::vector<std::string> state_patterns(const std::vector<std::string>& names, const std::set<std::string>& states,
+                                        std::size_t limit) {
+  std::set<std::string> patterns;
+  for (const std::string& name : states) {
+    const std::vector<Word> words = words_of(name);
+    auto telling = std::ranges::find_if(words, [&](const Word& word) { return is_sure_group(name, word); });
+    const std::string kept = state_name(name).word;
+    if (telling == words.end())
+      telling = std::ranges::find_if(words, [&](const Word& word) { return text_of(name, word) == kept; });
+    if (telling == words.end()) return {};
+    const std::size_t end = telling->begin + telling->size;
+    std::string pattern = telling->begin == 0 ? "" : "*" + name.substr(telling->begin - 1, 1);
+    pattern += text_of(name, *telling);
     if (end != name.size()) pattern += name.substr(end, 1) + "*";
     patterns.insert(std::move(pattern));
     if (patterns.size() > limit) return {};
@@ -130,7 +152,7 @@ std::vector<std::string> state_patterns(const std::vector<std::string>& names, s
   for (const std::string& pattern : patterns) globs.emplace_back(pattern);
   const bool is_right = std::ranges::all_of(names, [&](const std::string& name) {
     const auto matches = [&](const Pattern& glob) { return glob.matches(name); };
-    return std::ranges::any_of(globs, matches) == state_name(name).is_state;
+    return std::ranges::any_of(globs, matches) == states.contains(name);
   });
   if (!is_right) return {};
   return {patterns.begin(), patterns.end()};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,14 @@ struct StateName {
 
 StateName state_name(const std::string& name);
 
-/// Globs that match every optimizer state of these names and nothing else: "optim.*", "*.exp_avg"; at most `limit`, or
-/// none.
-std::vector<std::string> state_patterns(const std::vector<std::string>& names, std::size_t limit);
+/// Those of a checkpoint's names that are optimizer state beyond doubt: in a group that only an optimizer has
+/// ("optim"), or beside the weight whose state they are. A word such as "linear" or "m" may be a module's.
+std::set<std::string> sure_states(const std::vector<std::string>& names);
+
+/// Globs that match these states of a checkpoint and nothing else that it has: "optim.*", "*.exp_avg"; at most `limit`,
+/// or none.
+std::vector<std::string> state_patterns(const std::vector<std::string>& names, const std::set<std::string>& states,
+                                        std::size_t limit);
 
 /// A text that was made from stems, with the words in place of the mark: "{exp_avg,exp_avg_sq}.layers.{0-31}.w".
 std::string with_words(std::string text, const std::vector<std::string>& words);

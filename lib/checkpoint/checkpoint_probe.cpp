@@ -167,7 +167,8 @@ std::vector<std::string> choices_of_links(const std::filesystem::path& path) {
     place /= folder;
     if (!std::filesystem::is_symlink(place, none)) continue;
     const std::filesystem::path target = std::filesystem::canonical(place, none);
-    if (target.parent_path() == above || place == path) names.push_back(target.filename().string());
+    if (target.parent_path() == above || (place == path && is_of_step(target.filename().string())))
+      names.push_back(target.filename().string());
   }
   return names;
 }

@@ -8,6 +8,11 @@ add_library(ckpt_hdf5 INTERFACE)
 target_include_directories(ckpt_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
 target_compile_definitions(ckpt_hdf5 INTERFACE ${HDF5_C_DEFINITIONS} H5_USE_110_API)
 
+if(NOT "${CKPT_HDF5_PROBED}" STREQUAL "${HDF5_C_LIBRARIES};${HDF5_C_INCLUDE_DIRS}")  # another HDF5 than before
+  unset(HDF5_ARCHIVE CACHE)
+  unset(CKPT_HDF5_ARCHIVE_LINKS CACHE)
+  set(CKPT_HDF5_PROBED "${HDF5_C_LIBRARIES};${HDF5_C_INCLUDE_DIRS}" CACHE INTERNAL "Of which HDF5 the archive is known")
+endif()
 list(GET HDF5_C_LIBRARIES 0 first_library)
 get_filename_component(hdf5_folder "${first_library}" DIRECTORY)
 find_library(HDF5_ARCHIVE libhdf5.a PATHS "${hdf5_folder}" NO_DEFAULT_PATH)

@@ -17,12 +17,11 @@ import numpy as np
 BLOCK = 64  # elements of a block of rows: for fewer, chance alone gives correlations far from 0
 POOL = 24  # elements of vectors together
 LEAST_MEDIAN = 0.35  # below that the other checkpoint is another training, and nothing tells
-LEAST_SHARE, LEAST_SHARE_MOVED = 0.8, 0.5  # of the median; where much moved, some tensors moved far more than others
+LEAST_SHARE, LEAST_SHARE_MOVED = 0.8, 0.35  # of the median; where much moved, some tensors moved far more than others
 STEADY = 3.0  # a mean above so many spreads: norms near 1, of which some steps of training change the order
 STILL = 0.9  # a median below that: much moved, and vectors, which move more than matrices, are not judged
 SAME_SPREAD = 1.5  # times
 NEARER = 0.5  # of the distance to one's own
-CHANCE = 4  # deviations: where much moved, a correlation beyond is none of elements in wrong places, however much lower than others'
 
 
 def centred(one, other):
@@ -105,10 +104,7 @@ def told(found, reference, by_blocks=True, typical=None):
     if not by_blocks:
         return [name for name, (whole, _) in matrices.items() if whole < least]
 
-    def is_unlike(correlation_here, count):
-        return correlation_here < least and (typical > STILL or correlation_here * count ** 0.5 < CHANCE)
-
-    wrong = [name for name, (whole, part) in matrices.items() if is_unlike(part, BLOCK) or is_unlike(whole, found[name].size)]
+    wrong = [name for name, (whole, part) in matrices.items() if min(part, whole) < least]
     if typical > STILL:
         wrong += [name for name, whole in by_pool(found, reference).items() if whole < least] + list(exchanged(found, reference))
     return wrong

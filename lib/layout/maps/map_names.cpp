@@ -14,6 +14,21 @@ std::string without_folder(const std::string& name) {
   return name;
 }
 
+std::optional<StateOfName> state_of(const Pattern& pattern, const std::string& name) {
+  constexpr std::string_view last_word = "{name}.{state}";
+  const std::string_view text = pattern.text();
+  if (text.ends_with(last_word)) {  // names have dots, too
+    const std::string_view before = text.substr(0, text.size() - last_word.size());
+    const std::size_t dot = name.rfind('.');
+    if (pattern.has_wildcard() || !name.starts_with(before) || dot == std::string::npos || dot <= before.size())
+      return std::nullopt;
+    return StateOfName{name.substr(before.size(), dot - before.size()), name.substr(dot + 1)};
+  }
+  const auto captures = pattern.match(name);
+  if (!captures) return std::nullopt;
+  return StateOfName{captures->at("name"), captures->at("state")};
+}
+
 SideNames::SideNames(const NameMap& map, const MapSizes& sizes, MapSide side, const std::vector<bool>& is_stacked)
     : map_(map), sizes_(sizes), side_(side) {
   std::set<std::string> names;
@@ -84,12 +99,12 @@ std::optional<SideNames::Match> SideNames::match(const std::string& name, const 
       return plain;
     }
   for (std::size_t i = 0; i < map_.states[side_].size(); ++i) {
-    const auto captures = map_.states[side_][i].match(name);
-    if (!captures) continue;
-    auto of_weight = match_plain(captures->at("name"), skip);
+    const auto state = state_of(map_.states[side_][i], name);
+    if (!state) continue;
+    auto of_weight = match_plain(state->weight, skip);
     if (!of_weight) continue;
     of_weight->state_pattern = i;
-    of_weight->state = captures->at("state");
+    of_weight->state = state->state;
     of_weight->name = name;
     return of_weight;
   }

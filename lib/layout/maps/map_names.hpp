@@ -23,6 +23,14 @@ inline constexpr std::string_view weights_key = "model.";
 /// first.
 std::string without_folder(const std::string& name);
 
+/// A state's name in its parts.
+struct StateOfName {
+  std::string weight;
+  std::string state;
+};
+/// Matches a side's pattern of states. Behind "{name}." the state is the last word.
+std::optional<StateOfName> state_of(const Pattern& pattern, const std::string& name);
+
 /// The values of axes, and of captures that are text.
 struct AxisValues {
   std::map<std::string, std::uint64_t> numbers;

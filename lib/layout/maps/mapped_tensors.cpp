@@ -174,7 +174,8 @@ class Conversion {
   /// without one, the first.
   std::optional<SideNames::Match> match(const std::string& name) {
     auto first = from_names_.match(name, is_skipped_);
-    if (first && first->state_pattern && source_.has_weights && !is_state(*first)) return std::nullopt;
+    if (first && first->state_pattern && source_.has_weights && may_be_folder(*first) && !is_state(*first))
+      return std::nullopt;
     if (!wish_.names.empty() || !wish_.is_named) return first;
     std::vector<bool> is_tried(map_.rules.size(), false);
     for (auto next = first; next; next = from_names_.match(name, is_tried)) {
@@ -182,6 +183,11 @@ class Conversion {
       is_tried[from_names_.entries()[next->entry].rule] = true;
     }
     return first;
+  }
+
+  /// Whether only its first word says that it is a state: other patterns begin with one that no weight has ("optim.").
+  bool may_be_folder(const SideNames::Match& state) const {
+    return map_.states[from_][*state.state_pattern].text().starts_with("{state}");
   }
 
   /// Whether some tensor's weight is beside a state of this kind. Else it is a word before all names: "module".
@@ -739,25 +745,31 @@ MappedTensors map_tensors(const NameMap& map, const MapSizes& sizes, MapSide fro
 
 std::array<std::uint64_t, 2> names_taken(const NameMap& map, const std::vector<std::string>& names) {
   std::array<std::uint64_t, 2> taken{};
+  std::array<std::vector<TensorTemplate>, 2> texts;
+  std::array<PatternIndex, 2> indices;
+  std::set<std::string> sizes;
+  for (const auto& [name, formulas] : map.sizes) sizes.insert(name);
   for (const MapSide side : {0, 1}) {
-    std::vector<TensorTemplate> texts;
-    std::set<std::string> sizes;
-    for (const auto& [name, formulas] : map.sizes) sizes.insert(name);
     for (const MapRule& rule : map.rules)
       for (const TensorTemplate& text : rule.tensors[side]) {
-        texts.push_back(text);
+        texts[side].push_back(text);
         for (const StackedNames& stack : map.stacks)
           if (stack.side == side)
             if (auto stacked = text.stacked(stack.axis, stack.prefix, stack.stacked, sizes))
-              texts.push_back(std::move(*stacked));
+              texts[side].push_back(std::move(*stacked));
       }
-    const PatternIndex index =
-        PatternIndex::of(texts, [](const TensorTemplate& text) -> const Pattern& { return text.pattern(); });
-    for (const std::string& name : names) {
-      bool is_taken = index.first(name).has_value() || index.first(without_folder(name)).has_value();
-      for (const Pattern& state : map.states[side])
-        if (const auto captures = is_taken ? std::nullopt : state.match(name))
-          is_taken = index.first(captures->at("name")).has_value();
+    indices[side] =
+        PatternIndex::of(texts[side], [](const TensorTemplate& text) -> const Pattern& { return text.pattern(); });
+  }
+  for (const std::string& name : names) {
+    const std::array are_plain{indices[0].first(name).has_value(), indices[1].first(name).has_value()};
+    const std::string bare =
+        are_plain[0] || are_plain[1] ? name : without_folder(name);  // as it is, if any side has it
+    for (const MapSide side : {0, 1}) {
+      bool is_taken = are_plain[side] || (bare != name && indices[side].first(bare).has_value());
+      for (const Pattern& pattern : map.states[side])
+        if (const auto state = is_taken ? std::nullopt : state_of(pattern, name))
+          is_taken = indices[side].first(state->weight).has_value();
       taken[side] += is_taken ? 1 : 0;
     }
   }

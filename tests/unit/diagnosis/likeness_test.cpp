@@ -206,11 +206,20 @@ TEST_CASE("chance alone accuses no block", "[likeness]") {
 
 TEST_CASE("where much moved, what moved most is told from what is in other places", "[likeness]") {
   Weights weights;
-  auto samples = right_matrices(weights, 2);                                 // 0.45
-  samples.push_back(matrix("small at first", {weights.moved(4096, 0, 7)}));  // 0.14
+  auto samples = right_matrices(weights, 2);                                    // 0.45
+  samples.push_back(matrix("small at first", {weights.moved(4096, 0, 4.5F)}));  // 0.22
   REQUIRE(judge(samples).can_tell());
   REQUIRE(unlike(samples).empty());
   samples.push_back(matrix("wrong", {weights.apart(4096)}));
+  REQUIRE(unlike(samples) == Names{"wrong"});
+}
+
+TEST_CASE("a matrix of which a quarter is in its place is told, also where much moved", "[likeness]") {
+  Weights weights;
+  auto samples = right_matrices(weights, 0.62F);  // 0.85
+  std::vector<Pair> blocks;
+  for (int i = 0; i < 16; ++i) blocks.push_back(i % 4 == 0 ? weights.moved(4096, 0, 0.62F) : weights.apart(4096));
+  samples.push_back(matrix("wrong", blocks));
   REQUIRE(unlike(samples) == Names{"wrong"});
 }
 
