@@ -11,8 +11,8 @@ namespace ckpt::likeness {
 
 namespace {
 
-constexpr double least_median = 0.35;      // below: another training
-constexpr double least_share = 0.8;        // of the typical correlation
+constexpr double least_median = 0.35;       // below: another training
+constexpr double least_share = 0.8;         // of the typical correlation
 constexpr double least_share_moved = 0.35;  // GPT-2's c_proj, which begins small and moves most, keeps 0.38
 constexpr double still = 0.9;  // a typical correlation below: much moved, and vectors, which move more, do not count
 constexpr double unmoved = 0.99999;       // above: what rounding alone does
