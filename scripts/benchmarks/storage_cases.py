@@ -42,6 +42,17 @@ JOBS = {
 }
 
 
+def seconds_of(threads, work):
+    """How long `work` takes in this number of threads at once."""
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    begin = time.monotonic()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return time.monotonic() - begin
+
+
 def read_all(files, threads):
     """Seconds of reading the files past the system's memory, in long pieces, by so many threads."""
     pieces = [(path, at) for path in files for at in range(0, os.path.getsize(path), BLOCK)]
@@ -59,13 +70,7 @@ def read_all(files, threads):
             os.preadv(opened[path], [view], at)
 
     pieces.reverse()
-    workers = [threading.Thread(target=work) for _ in range(threads)]
-    begin = time.monotonic()
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    seconds = time.monotonic() - begin
+    seconds = seconds_of(threads, work)
     for file in opened.values():
         os.close(file)
     return seconds
@@ -127,13 +132,7 @@ def write_all(paths, sizes, threads, flag):
             os.fsync(file)
             os.close(file)
 
-    workers = [threading.Thread(target=work) for _ in range(threads)]
-    begin = time.monotonic()
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    return time.monotonic() - begin
+    return seconds_of(threads, work)
 
 
 def writing_seconds(folder, sizes):
