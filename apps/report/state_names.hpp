@@ -6,7 +6,7 @@
 
 namespace ckpt::cli {
 
-/// What a parameter's name says of an optimizer's state, by the words that frameworks use.
+/// The optimizer state that a parameter's name means, by the words that frameworks use.
 struct StateName {
   bool is_state = false;
   std::string word;  ///< what is kept: "exp_avg"; empty: the name does not say

@@ -7,7 +7,7 @@
 
 namespace ckpt {
 
-/// What the system allows this process, and how much of it the process has taken already.
+/// The limits of this process, and its use of them.
 
 /// Raises this process's soft limit on open files as far as allowed, up to 16,384: libraries hold tables of this
 /// length.
@@ -35,16 +35,16 @@ std::uint64_t addresses_left();
 std::uint64_t memory_allowed();
 
 /// Returns the lowest limit of the control groups that /proc/self/cgroup names, and of those above them, mounted in a
-/// directory: memory.max, and of version 1 memory/…/memory.limit_in_bytes. 2^64 - 1 if there is no limit.
+/// directory: memory.max, and of version 1 memory/…/memory.limit_in_bytes. 2^64 - 1 without a limit.
 /// https://docs.kernel.org/admin-guide/cgroup-v2.html
 std::uint64_t memory_of_groups(const std::string& named, const std::filesystem::path& mounted);
 
 /// Returns the processors that this process may use (its affinity, which cpusets and launchers limit), a bit each.
 std::string allowed_processors();
 
-/// What a process has of the processors that it may use.
+/// The part of the allowed processors that one process gets.
 struct ProcessorShare {
-  unsigned processors = 1;  ///< for itself; at least one
+  unsigned processors = 1;  ///< its own; at least one
   bool is_crowded = false;  ///< more processes may use some of them than there are
 };
 /// Computes it from what each process of the node may use, of which this one is `own`.

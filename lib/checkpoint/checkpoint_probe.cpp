@@ -156,8 +156,7 @@ bool is_part_anywhere(const std::filesystem::path& path, Communicator& processes
   return processes.maximum(is_part ? 1 : 0) != 0;
 }
 
-/// The names that a path's links choose: of one that leads to a neighbour of its own, or that is the path itself. Other
-/// links may lead to a host's own disk.
+/// The names that a path's links choose among their neighbours. Links to other places may lead to a host's own disk.
 std::vector<std::string> choices_of_links(const std::filesystem::path& path) {
   std::error_code none;
   std::vector<std::string> names;
@@ -167,8 +166,7 @@ std::vector<std::string> choices_of_links(const std::filesystem::path& path) {
     place /= folder;
     if (!std::filesystem::is_symlink(place, none)) continue;
     const std::filesystem::path target = std::filesystem::canonical(place, none);
-    if (target.parent_path() == above || (place == path && is_of_step(target.filename().string())))
-      names.push_back(target.filename().string());
+    if (target.parent_path() == above) names.push_back(target.filename().string());
   }
   return names;
 }

@@ -399,7 +399,7 @@ Finished check_earlier(Run& run, const ReshardSides& sides, const Plan& plan, Ne
   run.counters.phase = Phase::resume;
   const Placement& target = sides.target.placement;
   const bool is_reckoned = sides.checkpoint.dequantised() != nullptr || sides.checkpoint.averaged() != nullptr;
-  // What an earlier run rounded to infinity is made again, so that this one tells of all that overflowed.
+  // This run makes chunks with infinities again, so that it reports every overflow, an earlier run's too.
   const auto may_stay = [&](ArrayId array, std::span<const std::byte> data) {
     if (!is_reckoned && !plan.moves.casts.is_cast(array)) return true;
     const auto format = number_format(target.arrays()[array].dtype);

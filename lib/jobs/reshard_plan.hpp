@@ -44,7 +44,7 @@ struct ReshardSides {
   std::vector<const Checkpoint*> checkpoints() const;
 };
 
-/// What a job has read before its sides are resolved. Null: it is read then.
+/// Inputs that a job has read before it resolves its sides. Null: it reads them then.
 struct ReadBefore {
   const Checkpoint* source = nullptr;
   const ExpectedTensors* expected = nullptr;

@@ -27,7 +27,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Where a process number has the same meaning as here: this boot of this machine, this namespace of numbers.
+/// Identifies the boot of the machine and the namespace that give this process its number; empty if unknown.
 std::string number_space() {
   std::string boot = text_of("/proc/sys/kernel/random/boot_id");
   while (!boot.empty() && boot.back() == '\n') boot.pop_back();

@@ -16,7 +16,7 @@
 
 namespace ckpt {
 
-/// Where a job writes.
+/// The place that a job writes to.
 struct OutputPlace {
   std::filesystem::path path;  ///< a directory, or a file
   bool is_single_file = false;

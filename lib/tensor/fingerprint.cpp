@@ -34,7 +34,7 @@ PartialSum sum_copy(const StridedCopy& copy, const std::byte* source, std::byte*
   return sum;
 }
 
-/// Gaps between runs in the tensor are at most so many runs long.
+/// The longest gap between runs in the tensor, in runs.
 constexpr std::uint64_t widest_spread = 8;
 
 /// Returns whether the short runs of a copy follow one another in the tensor, perhaps with gaps.

@@ -17,7 +17,7 @@ namespace ckpt {
 
 /// Trainers save weights below this key of a torch file; rules name them without it.
 inline constexpr std::string_view weights_folder = "model/";
-/// The same in DCP, whose names join all keys.
+/// DCP joins all keys of a name by dots.
 inline constexpr std::string_view weights_key = "model.";
 /// "model/decoder.w" becomes "decoder.w", and "model.model.norm" "model.norm". Names that rules have as they are come
 /// first.

@@ -45,7 +45,7 @@ std::string without(const std::string& name, std::string_view ending) {
   return name.substr(0, name.size() - ending.size());
 }
 
-/// Throws input for a list that is no block. Some quantisers have null, or a word for a sparse structure.
+/// Throws input for a list other than two sizes. Some quantisers write null, or a word for a sparse structure.
 void take_block(const nlohmann::json& object, const char* key, const std::string& origin, QuantisationConfig& config) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array()) return;

@@ -214,9 +214,10 @@ class ScaleCut {
     for (std::uint64_t piece = 0; piece < codes.pieces(); ++piece) {
       const Runs runs = runs_of(codes, piece);
       if (const auto at = cut_within(runs, dim, codes.size()))
-        return CutFault{"has one scale for " + std::to_string(dim.block) + " elements of '" + codes_tensor_.name +
-                            "', which is cut at " + std::to_string(*at) + where,
-                        false, true, false, numbers_of_pieces(codes.size(), dim.block)};
+        return CutFault{.found = "has one scale for " + std::to_string(dim.block) + " elements of '" +
+                                 codes_tensor_.name + "', which is cut at " + std::to_string(*at) + where,
+                        .is_block = true,
+                        .fits = numbers_of_pieces(codes.size(), dim.block)};
       Runs wanted;
       for (const Interval& run : runs)
         append(wanted, {run.lo / dim.block * dim.scales, blocks_in(run.hi, dim.block) * dim.scales});

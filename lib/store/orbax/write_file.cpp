@@ -94,8 +94,8 @@ ZarrArray grid_of(const Shape& shape, const Shape& chunk) {
   return grid;
 }
 
-/// Puts a text where Orbax looks for it: a name with slashes is a path of objects. One of more than 30 is no name of a
-/// layer, and JSON so deep is refused by its readers.
+/// Puts a text where Orbax looks for it: a name with slashes is a path of objects. Readers refuse JSON that is nested
+/// too deeply, so a name with more than 30 slashes stays one key.
 void put_text(Json& texts, const std::string& name, const std::string& text) {
   constexpr std::ptrdiff_t most_slashes = 30;
   Json* here = &texts;

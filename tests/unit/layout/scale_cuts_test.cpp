@@ -58,7 +58,7 @@ TEST_CASE("A scale that is cut otherwise than what it scales is refused, and why
   CHECK_THAT(refusal(fp8({256, 384}, {2, 3}), "[2]", rows, ""), Contains("is whole, while 'l.weight'"));
   CHECK_THAT(refusal(fp8({256, 384}, {256, 1}), "[2]", rows, ""), Contains("cut over tp in dimension 0"));
   CHECK_THAT(refusal(fp8({256, 384}, {384}), "[2]", columns, ""), Contains("in dimension 1"));
-  // Of square blocks of 128, the last is short: half of the rows is within the first.
+  // Blocks are 128 x 128, the last one is short: half of the rows is within the first.
   CHECK_THAT(refusal(fp8({192, 256}, {2, 2}), "[2]", rows, rows), Contains("128 elements") && Contains("cut at 96"));
   CHECK_THAT(refusal(fp8({8, 8}, {4, 4}), "[8]", rows, ceil_rows), Contains("2 elements") && Contains("cut at 1"));
   CHECK_THAT(refusal(fp8({256, 384}, {2, 3}), "[2]", R"("split": [])", rows), Contains("is whole"));
