@@ -59,10 +59,17 @@ bool put_text(int fd, std::string_view text, off_t offset) {
   return true;
 }
 
+/// The job that has the lock may end, or a server give up the lock of a lost host: later another try may succeed.
 [[noreturn]] void refuse_alive(const fs::path& output, const std::string& token) {
+  const auto is_first_alive = is_alive(token);
+  const char* const how = !is_first_alive
+                              ? ", and try again: a file server keeps the lock of a lost host for some minutes"
+                          : *is_first_alive ? ", and try again"
+                                            : ", and try again: that process has, but others of the job have not";
   throw Error(Kind::io, output.string(),
               {"another job is writing it (" + holder_in(token) + ")", "",
-               "wait until it has ended, or choose another output"});
+               std::string("wait until it has ended") + how + "; or choose another output"})
+      .passing();
 }
 
 /// Returns if the token's process is known to have ended; else throws io. For file systems without locks.
@@ -72,7 +79,8 @@ void judge_by_token(const std::string& token, const fs::path& file, const fs::pa
     throw Error(Kind::io, output.string(),
                 {"another job may be writing it (" + holder_in(token) +
                      "), which cannot be told from here: this file system has no locks",
-                 "", "if no job does, remove " + file.string()});
+                 "", "wait until it has ended, and try again; if no job does, remove " + file.string()})
+        .passing();
   if (*alive) refuse_alive(output, token);
 }
 
@@ -158,7 +166,8 @@ OutputLock OutputLock::take(const fs::path& file, const fs::path& output) {
     if (lock.has_locks_) ask_lock(lock.fd_.get(), F_RDLCK, second_byte);  // the job's other processes share it
     return lock;
   }
-  throw Error(Kind::io, output.string(), {"its lock could not be taken: other jobs come and go", "", "try again"});
+  throw Error(Kind::io, output.string(), {"its lock could not be taken: other jobs come and go", "", "try again"})
+      .passing();
 }
 
 OutputLock OutputLock::join(const fs::path& file, const fs::path& output, const std::string& token) {

@@ -17,7 +17,8 @@ namespace ckpt {
 /// before it writes.
 class OutputLock {
  public:
-  /// Takes the lock for a job's process 0. Throws io, naming `output` and the holder, if another job has it.
+  /// Takes the lock for a job's process 0. Throws io, naming `output` and the holder, if another job has it; the error
+  /// may pass (`Error::may_pass`), also where that job's host cannot be asked whether it lives.
   static OutputLock take(const std::filesystem::path& file, const std::filesystem::path& output);
   /// Joins as another process of the job with this token. Throws io if this process does not see the job's file.
   static OutputLock join(const std::filesystem::path& file, const std::filesystem::path& output,

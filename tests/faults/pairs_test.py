@@ -166,7 +166,7 @@ def left_ranks(place):
     running.process.kill()  # which they cannot even notice
     for more in (["--force"], ["--resume"]):
         done = second.run(more)
-        check(done.status == 1 and f"{second.partial}: another job is writing it (process {ranks[0]} on host " in done.errors, f"{done}")
+        check(done.status == 75 and f"{second.partial}: another job is writing it (process {ranks[0]} on host " in done.errors, f"{done}")
     os.kill(ranks[0], signal.SIGKILL)  # process 0, which the lock names; the other one could go on writing
     for more in (["--force"], ["--resume"]):
         check("another job is writing it" in second.run(more).errors, "a rank that is left was not seen")
@@ -186,7 +186,7 @@ def without_locks(place):
     running, ranks = stopped(first, faults=faults)
     for more in ([], ["--force"], ["--resume"]):
         done = second.run(more, faults)
-        check(done.status == 1 and refused in done.errors, f"{done}")
+        check(done.status == 75 and refused in done.errors, f"{done}")
     for rank in ranks:
         os.kill(rank, signal.SIGCONT)
     done = running.finish()
@@ -197,7 +197,7 @@ def without_locks(place):
     token = {"ckpt_lock": 1, "host": "elsewhere", "process": "1", "since": "then", "started": "1", "numbers": "others", "id": "x"}
     second.lock.write_text(json.dumps(token) + "\n")
     done = second.run(["--force"], faults)
-    check(done.status == 1 and "another job may be writing it (process 1 on host elsewhere, since then)" in done.errors
+    check(done.status == 75 and "another job may be writing it (process 1 on host elsewhere, since then)" in done.errors
           and f"if no job does, remove {second.lock}" in done.errors, f"{done}")
     second.lock.unlink()
 

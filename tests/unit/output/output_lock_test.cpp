@@ -37,6 +37,7 @@ struct Place {
       const OutputLock lock = take();
     } catch (const Error& error) {
       CHECK_THAT(error.what(), Contains("another job is writing it"));
+      CHECK(error.may_pass());
       take_says = true;
     }
     bool look_says = false;
@@ -107,6 +108,25 @@ TEST_CASE("what a dead process has left is taken over; another process of its jo
   CHECK_FALSE(place.is_refused());
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+TEST_CASE("whoever waits for a lock is told what may be known of its holder") {
+  const Place place;
+  const auto said = [&](const char* key, const std::string& value) {
+    const OutputLock lock = place.take();
+    write_text(place.file, with(lock.token(), key, value));
+    try {
+      OutputLock::check_free(place.file, place.output);
+    } catch (const Error& error) {
+      CHECK(error.may_pass());
+      fs::remove(place.file);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(said("host", "node7"), Contains(" on host node7, since ") && Contains("and try again; or choose"));
+  CHECK_THAT(said("started", "1"), Contains("that process has, but others of the job have not"));
+  CHECK_THAT(said("numbers", "another boot"), Contains("a file server keeps the lock of a lost host"));
 }
 
 TEST_CASE("of many that come at once, one has the lock at a time") {
