@@ -16,8 +16,9 @@ struct ResultKind {
 };
 
 /// The destination of a result beside the tensors, such as a report. Checks that it can be written before the job
-/// starts, not hours later: makes a temporary file beside it at once, and renames that when the result is written.
-/// Replaces only an older result of its kind; writes directly into pipes, terminals and /dev/null.
+/// starts, not hours later. Writes a draft beside it, FILE.new, and renames it; a job that is killed in between leaves
+/// the draft, and the next one with the same FILE takes it. Replaces only an older result of its kind; writes directly
+/// into pipes, terminals and /dev/null.
 class ResultFile {
  public:
   ResultFile() = default;
@@ -26,7 +27,7 @@ class ResultFile {
   ResultFile(const ResultKind& kind, const std::string& path, const std::filesystem::path& output);
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;
-  ~ResultFile();
+  ~ResultFile() = default;
 
   /// Writes the first text that it is given, and ignores others. Throws io.
   void write(const std::string& text);
@@ -35,14 +36,13 @@ class ResultFile {
   std::string object() const { return std::string(kind_->option) + " " + path_; }
   void refuse_within(const std::filesystem::path& output) const;
   void open_stream();
-  void make_draft();
   void check_replaceable() const;
+  void check_replaceable(const std::filesystem::path& file, const std::string& found) const;
 
   const ResultKind* kind_ = nullptr;
-  std::string path_;             ///< as given; empty: no result
-  std::filesystem::path real_;   ///< with links resolved
-  std::filesystem::path draft_;  ///< the file beside it; empty: none
-  Fd file_;
+  std::string path_;            ///< as given; empty: no result
+  std::filesystem::path real_;  ///< with links resolved
+  Fd stream_;                   ///< a pipe or an open file; none: a file that is to be replaced
   bool is_written_ = false;
 };
 

@@ -37,7 +37,8 @@ Fd open_draft(const std::filesystem::path& path, int flags) {
 
 }  // namespace
 
-LockedDraft::LockedDraft(const std::filesystem::path& file) : file_(file), path_(file.string() + ".partial") {
+LockedDraft::LockedDraft(const std::filesystem::path& file, const char* ending)
+    : file_(file), path_(file.string() + ending) {
   while (!try_lock()) {
     check_interrupt();
     std::this_thread::sleep_for(pause);
@@ -68,14 +69,14 @@ bool LockedDraft::try_lock() {
   return true;
 }
 
-void LockedDraft::publish(const std::string& text) {
+void LockedDraft::publish(const std::string& text, bool is_lasting) {
   const PosixFile draft = PosixFile::adopt(path_.string(), std::move(draft_));
   try {
     draft.resize(0);
     draft.write(0, std::as_bytes(std::span(text)));
     struct stat old {};
     if (::stat(file_.c_str(), &old) == 0) static_cast<void>(::fchmod(draft.fd(), old.st_mode & 07777));
-    draft.sync();
+    if (is_lasting) draft.sync();
     std::error_code error;
     std::filesystem::rename(path_, file_, error);
     if (error) throw system_error(file_.string(), "rename", error.value());

@@ -4,6 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
 #include "base/limits.hpp"
@@ -61,9 +65,40 @@ TEST_CASE("whether a report can be written is tried before the job, and nothing 
   const fixture::TemporaryDirectory scratch;
   {
     const ReportFile file(scratch / "report.json", scratch / "out");
-    CHECK(count_in(scratch) == 1);
+    CHECK(count_in(scratch) == 0);  // nor by a job that is killed
   }
   CHECK(count_in(scratch) == 0);
+}
+
+TEST_CASE("a draft that a killed job left is the next one's, if it is a report") {
+  const fixture::TemporaryDirectory scratch;
+  const std::string path = scratch / "report.json";
+  std::ofstream(path + ".new") << older;
+  ReportFile(path, scratch / "out").write(older);
+  CHECK(fixture::read_text(path) == older);
+  CHECK(count_in(scratch) == 1);
+  std::ofstream(path + ".new") << "my notes";
+  const auto error = caught([&] { const ReportFile file(path, scratch / "out"); });
+  CHECK(error.kind == Kind::io);
+  CHECK_THAT(error.message, Contains("report.json.new, which exists, and is no report"));
+  CHECK(fixture::read_text(path + ".new") == "my notes");
+}
+
+TEST_CASE("jobs that write one report at a time leave one of theirs") {
+  const fixture::TemporaryDirectory scratch;
+  std::vector<std::thread> jobs;
+  std::atomic<int> written{0};
+  for (int job = 0; job < 4; ++job)
+    jobs.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        ReportFile(scratch / "report.json", scratch / "out").write(older);
+        ++written;
+      }
+    });
+  for (std::thread& job : jobs) job.join();
+  CHECK(written == 200);
+  CHECK(fixture::read_text(scratch / "report.json") == older);
+  CHECK(count_in(scratch) == 1);
 }
 
 TEST_CASE("a report replaces an older one, which stays where nothing is written") {
@@ -149,6 +184,7 @@ TEST_CASE("a report does not lie in the output, or over it") {
     CHECK(error.kind == Kind::usage);
     CHECK_THAT(error.message, Contains("it would lie in the output"));
   }
+  CHECK(caught([&] { const ReportFile file(scratch / "out", scratch / "out.new"); }).kind == Kind::usage);  // its draft
   const ReportFile file(scratch / "out.json", scratch / "out");
 }
 
@@ -180,7 +216,8 @@ TEST_CASE("a report that cannot be written is an error before the job starts") {
   const fixture::TemporaryDirectory scratch;
   const auto error = caught([&] { const ReportFile file(scratch / "no/such/report.json", scratch / "out"); });
   CHECK(error.kind == Kind::io);
-  CHECK_THAT(error.message, Contains("report.json: open: No such file or directory"));
+  CHECK_THAT(error.message,
+             Contains("report.json.new: cannot be made: No such file or directory; make its directory: mkdir -p "));
 }
 
 TEST_CASE("the process knows the memory it has held") {

@@ -42,8 +42,7 @@ requeued() {
   local job
   job=$(sbatch --parsable --output=requeued.log --nodes=1 --ntasks-per-node=2 --cpus-per-task=1 "$scripts/slurm/reshard.sbatch" \
     job job.json b6.json b6_requeued --wait-for go) || return
-  # A report begins as a file beside it, as soon as the programs run.
-  until_true compgen -G "ckpt-reshard-$job.json.*" && scontrol requeue "$job" && until_true job_says "$job" Restarts=1 || return
+  until_true grep "waiting for go" requeued.log && scontrol requeue "$job" && until_true job_says "$job" Restarts=1 || return
   until_true starts_again "$job" && touch go && until_true job_says "$job" JobState=COMPLETED && job_says "$job" ExitCode=0:0
 }
 starts_again() {  # Slurm lets a requeued job wait for two minutes
@@ -103,10 +102,11 @@ if srun --mpi=list 2>&1 | grep -qw pmix; then
   expect "the manual's job that queues itself again" 0 "wrote model.h5" batch recipes/again
   # shellcheck disable=SC2016
   expect "a step that is told to end" 143 "error: ended by SIGTERM" timeout 60 bash -c '
-    srun --mpi=pmix --job-name=told -n 2 "$@" --wait-for never --report told.json -o b6_told & step=$!
-    until compgen -G "told.json.*" >/dev/null; do sleep 0.1; done
+    srun --mpi=pmix --job-name=told -n 2 "$@" --wait-for never --report told.json -o b6_told >told.log 2>&1 & step=$!
+    until grep -q "waiting for never" told.log; do sleep 0.1; done
     scancel --name=told --signal=TERM
-    wait $step' bash "${reshard[@]}"
+    wait $step; status=$?
+    cat told.log; exit $status' bash "${reshard[@]}"
   expect "it left nothing" 0 "" test ! -e b6_told -a ! -e b6_told.partial
   expect "but a report that says so" 0 '"kind": "terminated"' grep kind told.json
 else
