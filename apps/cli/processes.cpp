@@ -54,6 +54,9 @@ void print_error(const std::string& program, const std::exception& error) {
 constexpr std::string_view alone_option = "--alone";
 constexpr const char* alone_variable = "CKPT_ALONE";
 
+/// Some processes of a job may start this much later than others, however soon a silent one is to end it.
+constexpr std::chrono::seconds least_patience_at_start(60);
+
 /// The processes did not find one another in time: one of them never came, or the network is down.
 Error not_started(const JobPlace& place, std::chrono::seconds patience) {
   const std::string hosts = place.hosts.empty() ? "" : " (" + place.hosts + ")";
@@ -78,6 +81,7 @@ std::unique_ptr<Communicator> joined(const std::string& program, std::chrono::se
   using std::chrono::seconds;
   const JobAncestor above = job_ancestor();
   const JobPlace place = place_in_job();
+  patience = std::max(patience, least_patience_at_start);
   const std::string here = "this is " + place.words() + " of the job in whose environment it was started";
   const std::string how = "go alone with --alone, or " + std::string(alone_variable) + "=1";
   if (above == JobAncestor::with_mpi)

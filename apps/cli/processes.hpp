@@ -35,7 +35,8 @@ std::exception_ptr refusal_of(const std::function<void()>& parse);
 /// The common part of every verb that does work: sets up the process (standard streams, signals, limits, the helper
 /// that reads metadata), starts the processes (MPI only if a launcher started several, and this one is to join them),
 /// calls `body`, and prints an error that leaves it once. Returns the program's exit status: `failure` for errors other
-/// than the command line's. If they do not find one another within `patience`, it ends the process with an error.
+/// than the command line's. If they do not find one another within `patience`, or 60 s if that is more, it ends the
+/// process with an error.
 int run_processes(const std::string& program, const std::vector<std::string>& words,
                   const std::function<int(Communicator&)>& body, int failure = 1,
                   std::chrono::seconds patience = Communicator::default_patience);

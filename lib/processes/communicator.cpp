@@ -14,8 +14,9 @@ namespace ckpt {
 
 namespace {
 
+/// Its host is added where all processes are told (`naming_host`).
 std::string named(const Communicator& processes) {
-  return processes.size() == 1 ? "" : processes.name_of(processes.rank());
+  return processes.size() == 1 ? "" : "process " + std::to_string(processes.rank());
 }
 
 std::optional<Error> failure_of(const std::function<void()>& work, const Communicator& processes) {

@@ -129,7 +129,7 @@ std::string mpi_version();
 /// Returns the processes that mpirun or srun started. It starts MPI, and its destructor ends MPI; an exception that
 /// unwinds past it on one process only aborts the others instead of leaving them waiting. Throws peer if MPI finds one
 /// process although a launcher started several (whose protocol it does not speak), and usage if they do not run the
-/// same version of the program.
+/// same build of the program.
 std::unique_ptr<Communicator> mpi_world();
 
 /// Returns whether an MPI launcher started this process together with others. False if a parent process is a rank of

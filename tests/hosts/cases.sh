@@ -1,4 +1,4 @@
-# Begins a test of the programs on three hosts; to be sourced: cases.sh BIN [PAUSE], where BIN/ckpt-reshard is.
+# Begins a test of the programs on hosts h1 to h7; to be sourced: cases.sh BIN [PAUSE], where BIN/ckpt-reshard is.
 #   $work, $here, $sample                  the directory of the test, in which it is; this folder; scripts/make_sample
 #   $pause                                 the library of pause.c
 #   expect NAME STATUS TEXT COMMAND...     a case: what a command has to do
@@ -23,7 +23,7 @@ fi
 
 work=$(mktemp -d)
 trap 'hosts_stop; rm -rf "$work"' EXIT
-hosts_start "$work" h1 h2 h3
+hosts_start "$work" h1 h2 h3 h4 h5 h6 h7
 export PATH=$bin:$PATH CKPT_MEMORY=64MiB CKPT_THREADS=1
 cd "$work"
 
@@ -44,5 +44,5 @@ expect() {
 on() {  # on HOSTS COMMAND...: as one job, a process on each host; login's own time limit is the last resort
   local hosts=$1
   shift
-  hosts_run login timeout --kill-after=1 40 mpirun -H "$hosts" "$@"
+  hosts_run login timeout --kill-after=1 "${patience:-40}" mpirun -H "$hosts" "$@"
 }

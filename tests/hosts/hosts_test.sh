@@ -73,6 +73,7 @@ expect "a link is used both ways at once" 0 "both ways" both_ways
 rm -r wide narrow local.h1/wide local.h2/wide
 for host in h1 h2; do hosts_rate "$host" 10gbit; done
 
+declare -A starting=()
 # Faults come while the data is on its way through slow links.
 hosts_rate h2 4mbit
 job_on=h1:1,h2:1
@@ -90,24 +91,35 @@ none_runs() { ! nsenter -t "${host_pid[$1]}" -a pgrep -x -r R,S,D,T ckpt-reshard
 expect "a process that is stopped" any "error: process 1 (h2): nothing has come from it for 5 s" fault stopped hosts_signal h2 STOP ckpt-reshard
 expect "a link that goes down" any "error: process 1 (h2): nothing has come from it for 5 s" fault unplugged hosts_link h2 down
 hosts_link h2 up
-unplugged_before() {  # unplugged_before CALL OUTPUT: the link goes down when all processes are about to make a call of MPI
-  local job status=0
-  rm -f go go.*
-  on h1:1,h2:1 env CKPT_STALL_TIMEOUT=5s LD_PRELOAD="$pause" PAUSE_IN="$1" PAUSE_UNTIL="$work/go" "${from_local[@]}" -o "$2" &
+unplugged_before() {  # unplugged_before CALL OUTPUT HOST HOST: the second host's link goes down when all processes are about to make a call of MPI
+  local call=$1 output=$2 job status=0 one=$3 other=$4
+  on "$one:1,$other:1" env CKPT_STALL_TIMEOUT=5s LD_PRELOAD="$pause" PAUSE_IN="$call" PAUSE_UNTIL="$work/$call.go" "${from_local[@]}" -o "$output" &
   job=$!
-  until_true test -e go.h1 && until_true test -e go.h2 && hosts_link h2 down && touch go
-  until_true none_runs h1 && until_true none_runs h2 || return 99
-  hosts_link h2 up  # mpirun may wait for the lost host
+  until_true test -e "$call.go.$one" && until_true test -e "$call.go.$other" && hosts_link "$other" down && touch "$call.go"
+  until_gone "$one" && until_gone "$other" || return 99
+  hosts_link "$other" up  # mpirun may wait for the lost host
   wait "$job" || status=$?
   return "$status"
 }
-for call in MPI_Init_thread MPI_Comm_dup; do
-  text="error: MPI: it has not started for 5 s; this is rank 0 of 2, on h1, expected all processes of the job to have found one another; "
-  expect "a link that goes down before $call" any "${text}check the network between the job's hosts (login,h[1:1-2])" unplugged_before "$call" before
+until_gone() {
+  local times
+  for times in 1 2 3 4 5; do until_true none_runs "$1" 2>/dev/null && return; done
+  echo "$times times 20 s were not enough" && false
+}
+# Meanwhile, on further hosts: however soon silence ends a job, whoever starts late has a minute. mpirun must not look for lost hosts before.
+for lost in "MPI_Init_thread h4 h5" "MPI_Comm_dup h6 h7"; do
+  read -r call one other <<<"$lost"
+  (OMPI_MCA_oob_tcp_keepalive_time=300 patience=90 unplugged_before "$call" before "$one" "$other" >"$call.log" 2>&1 || echo "status $?" >>"$call.log") &
+  starting[$one]=$!
 done
-expect "a link that goes down before MPI ends" any "MPI has not ended for 5 s" unplugged_before MPI_Finalize ended
+expect "a link that goes down before MPI ends" any "MPI has not ended for 5 s" unplugged_before MPI_Finalize ended h1 h2
 expect "what it has written" 0 "" diff -r b6 ended
 expect "a link that is back in time" 0 "wrote blinked" fault blinked bash -c "$(declare -p host_pid); $(declare -f hosts_link); hosts_link h2 down; sleep 1; hosts_link h2 up"
+second() { echo "status $(on h3:1 ckpt-reshard --from job.json --to b6.json --resume job -o waited >second.log 2>&1; echo $?)" >>second.log; }
+expect "a second job for one output, from another host" 0 "wrote waited" fault waited second
+expect "it is told who has the output" 0 "another job is writing it (process " cat second.log
+expect "and where, and what to do" 0 " on host h1, since " cat second.log
+expect "it may be tried again" 0 "status 75" cat second.log
 job_on=h3:1,h1:1,h2:1
 expect "a link between two hosts without process 0" any \
   "error: process 2 (h2): nothing has come from it at process 1 (h1) for 5 s; is the network between the two down?" fault between hosts_apart h1 h2
@@ -126,5 +138,12 @@ for output in stopped unplugged between killed told; do
   [[ $output != killed ]] || text="killed.partial: the job that wrote it was killed, or lost with its host"
   expect "it goes on after this ($output)" 0 "$text" on h1:1,h3:1,h2:1 ckpt-reshard --from job.json --to b6.json --resume job -o "$output"
   expect "to the same end" 0 "" diff -r b6 "$output"
+done
+for lost in "MPI_Init_thread h4 4-5" "MPI_Comm_dup h6 6-7"; do
+  read -r call one hosts <<<"$lost"
+  text="error: MPI: it has not started for 60 s; this is rank 0 of 2, on $one, expected all processes of the job to have found one another; "
+  wait "${starting[$one]}"
+  expect "a link that goes down before $call" 0 "${text}check the network between the job's hosts (login,h[1:$hosts])" cat "$call.log"
+  expect "the status then" 0 "status " cat "$call.log"
 done
 ((failures == 0))

@@ -69,9 +69,10 @@ JobPlace place_in(const LaunchEnvironment& environment) {
       if (auto value = environment.variable(name)) return *value;
     return std::string();
   };
+  // A job of mpirun may have some of the hosts of the batch job, or of the step, in which it was started.
   JobPlace place{first({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"}),
                  first({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}),
-                 first({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "OMPI_MCA_orte_node_regex"})};
+                 first({"OMPI_MCA_orte_node_regex", "SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"})};
   place.hosts.resize(std::min(place.hosts.size(), place.hosts.find('@')));  // after it, who has which rank
   return place;
 }

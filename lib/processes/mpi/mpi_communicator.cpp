@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/backoff.hpp"
+#include "base/build_id.hpp"
 #include "base/error.hpp"
 #include "base/host_name.hpp"
 #include "base/interrupt.hpp"
@@ -375,7 +376,6 @@ template <class Abi>
 std::unique_ptr<typename MpiCommunicator<Abi>::Requests> MpiCommunicator<Abi>::post(
     int tag, const std::vector<Message>& sends, const std::vector<Message>& receives) {
   auto requests = std::make_unique<Requests>(*this);
-  const auto is_near = [&](int peer) { return host_of(peer) == host_of(rank_); };
   const auto piece_bytes = [&](int peer) { return is_near(peer) ? near_piece_bytes : far_piece_bytes; };
   for (const Message& message : receives)
     in_pieces(message.bytes, piece_bytes(message.peer), [&](std::byte* at, int count) {
@@ -455,14 +455,17 @@ std::unique_ptr<Communicator> mpi_communicator(std::uint64_t largest_message) {
 
 namespace {
 
+/// Two builds of one version may differ in what they send one another.
 void check_versions(Communicator& processes) {
-  const std::vector<std::string> versions = processes.all_gather(CKPT_VERSION);
+  const std::string build = build_id();
+  const std::vector<std::string> versions =
+      processes.all_gather(CKPT_VERSION + (build.empty() ? "" : " (build " + build + ")"));
   const auto other = std::ranges::find_if(versions, [&](const std::string& each) { return each != versions.front(); });
   if (other == versions.end()) return;
   processes.set_failed_together(true);
   throw Error(Kind::usage, processes.name_of(static_cast<int>(other - versions.begin())),
               {"version " + *other, versions.front() + ", as " + processes.name_of(0) + " has",
-               "install the same version on all hosts"});
+               "install the same program on all hosts"});
 }
 
 }  // namespace

@@ -84,6 +84,9 @@ class MpiCommunicator final : public Communicator {
 
   class Requests;
 
+  bool is_near(int peer) const {
+    return hosts_.empty() || hosts_[static_cast<std::size_t>(peer)] == hosts_[static_cast<std::size_t>(rank_)];
+  }
   typename Mpi::Comm handle() const noexcept { return comm_.get(); }
   bool start_mpi();
   void connect();

@@ -89,6 +89,8 @@ TEST_CASE("a process's place in its job, as its launcher tells it") {
   CHECK(place_in(with(mpirun("2"))).words() == "rank 0 of 2");
   CHECK(place_in(with(mpirun("2"))).hosts.empty());
   CHECK(place_in(with({{"OMPI_MCA_orte_node_regex", "login,h[1:1-2]@0(3)"}})).hosts == "login,h[1:1-2]");
+  CHECK(place_in(with({{"OMPI_MCA_orte_node_regex", "n[1:2-3]"}, {"SLURM_JOB_NODELIST", "n[1-9]"}})).hosts ==
+        "n[1:2-3]");
   CHECK(place_in(with(step("4") + Variables{{"SLURM_STEP_NODELIST", "n[1-2]"}, {"SLURM_JOB_NODELIST", "n[1-3]"}}))
             .hosts == "n[1-2]");
 }
