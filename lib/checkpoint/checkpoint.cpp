@@ -216,6 +216,10 @@ std::unique_ptr<SourceFile> Checkpoint::open_file(FileNumber file, SourceStore& 
   return shared_.empty() ? store.open(file_path(file), files_[file]) : open_part(file_path(file), shared_[file], store);
 }
 
+bool Checkpoint::is_for_directory() const {
+  return !is_single_file_ && table_.count() != 0 && stands_for_directory(file_path(0).filename().string());
+}
+
 std::string Checkpoint::file_name(FileNumber file) const {
   return is_single_file_ ? path_.filename().string()
                          : layout_.files.path(layout_.mesh, table_.owner(file), table_.entry(file));
@@ -264,8 +268,10 @@ void Checkpoint::find_files(const KnownFiles& known, SourceStore& store, Communi
   std::vector<SeenFile> seen(table_.count());
   NamedFiles names{[this](FileNumber file) { return file_name(file); }, {}};
   for (Position card = 0; card < layout_.mesh.size(); ++card) names.of_card.push_back(table_.owned_by(card));
+  // A host that lacks some of the files which one stands for cannot read it.
+  const bool is_whole = !is_for_directory() || sees_most_files(path_, processes);
   agree(processes, [&] {
-    for (FileNumber file = 0; file < seen.size(); ++file) {
+    for (FileNumber file = 0; is_whole && file < seen.size(); ++file) {
       check_interrupt();
       if (const auto found = store.look_at(file_path(file))) seen[file] = {found->bytes, found->modified_ns};
     }
@@ -282,6 +288,13 @@ void Checkpoint::find_files(const KnownFiles& known, SourceStore& store, Communi
   owners_of_unshared_ = std::move(together.owners);
   for (const SeenFile& file : together.files) is_there_.push_back(file.is_seen());
   agree(processes, [&] {
+    for (const auto& [file, sights] : together.differing) {
+      const auto it = known.find(file_name(file));  // its metadata may be of the older version
+      if (it == known.end() || !it->second.catalog) continue;
+      const FileCatalog& read = *it->second.catalog;
+      if (SeenFile{read.bytes, read.modified_ns} != together.files[file])
+        throw differing_versions(file_name(file), sights);
+    }
     if (processes.rank() == 0) warn_of_others(known, store);
     check_missing(processes.size() == 1);
   });
@@ -321,7 +334,7 @@ void Checkpoint::check_missing(bool is_alone) const {
 /// or another checkpoint lies beside them or in a folder. A layout with `cards` deliberately takes only some.
 void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) const {
   if (is_single_file_ || !layout_.mesh.cards.empty()) return;
-  if (table_.count() != 0 && stands_for_directory(file_path(0).filename().string())) return;
+  if (is_for_directory()) return;
   std::set<std::string> named;
   for (const auto& [name, file] : known)
     if (!file.catalog) named.insert(file.path);  // lost, which its index says, or another's

@@ -140,6 +140,7 @@ class Checkpoint {
   void find_files(const KnownFiles& known, SourceStore& store, Communicator& processes);
   void check_missing(bool is_alone) const;
   CardArrays arrays_of_card(const std::vector<FileNumber>& files) const;
+  bool is_for_directory() const;
   void warn_of_others(const KnownFiles& known, SourceStore& store) const;
   void read_metadata(const KnownFiles& known, SourceStore& store, Communicator& processes);
   void check_plan(SourceStore& store, Communicator& processes);

@@ -132,7 +132,8 @@ std::optional<Layout> manifest_layout(const std::filesystem::path& directory, st
   std::optional<Layout> layout;
   agree(processes, [&] {
     const std::string what = "the layout that " + directory.string() + " carries";
-    if (const std::string carried = agreed_text(texts, what); !carried.empty()) layout = parse_layout(carried, what);
+    if (const std::string carried = agreed_text(texts, what, processes); !carried.empty())
+      layout = parse_layout(carried, what);
   });
   return layout;
 }

@@ -27,6 +27,9 @@ std::string time_text(std::int64_t since_epoch_ns) {
   return text.data() + ("." + digits) + " UTC";
 }
 
+constexpr const char* if_shared =
+    "if it is one file that all nodes share, start again in a minute, when all of them know of its last change";
+
 class ViewMerger {
  public:
   ViewMerger(const std::vector<FileView>& views, const NamedFiles& names)
@@ -36,7 +39,8 @@ class ViewMerger {
     MergedView all;
     for (FileNumber file = 0; file < views_.front().files.size(); ++file) all.files.push_back(newest(file));
     for (const auto& files : names_.of_card) all.owners.push_back(take_owner(files, all.files));
-    if (differing_ > 0) all.warning = warning();
+    if (!differing_.empty()) all.warning = warning();
+    all.differing = std::move(differing_);
     return all;
   }
 
@@ -55,8 +59,8 @@ class ViewMerger {
       if (!oldest || here.modified_ns < seen(*oldest, file).modified_ns) oldest = process;
     }
     if (!newest) return {};
-    if (seen(*newest, file) != seen(*oldest, file) && differing_++ == 0)
-      first_ = "of " + names_.name_of(file) + " " + sight(*newest, file) + ", " + sight(*oldest, file);
+    if (seen(*newest, file) != seen(*oldest, file))
+      differing_[file] = sight(*newest, file) + ", " + sight(*oldest, file);
     return seen(*newest, file);
   }
 
@@ -98,23 +102,27 @@ class ViewMerger {
   [[noreturn]] void refuse_scattered(const std::vector<FileNumber>& files) const {
     std::vector<std::string> names;
     for (const FileNumber file : files) names.push_back(names_.name_of(file));
+    const std::string why = differing_.empty() ? "" : ": " + first_differing();
     throw Error(Kind::input, names.front(),
-                {"no process sees it together with the other files of its card (" + join(names) + ")",
+                {"no process sees it together with the other files of its card (" + join(names) + ")" + why,
                  "one that sees them all: it reads a card's files", "copy them to one node's disk"});
   }
 
+  std::string first_differing() const {
+    const auto& [file, sights] = *differing_.begin();
+    return "of " + names_.name_of(file) + " " + sights;
+  }
+
   std::string warning() const {
-    const std::string others = differing_ > 1 ? " (and so with " + std::to_string(differing_ - 1) + " more)" : "";
-    return first_ + others +
-           ": only the newest is read. Remove the older one; if it is one file that all nodes share, start again in a "
-           "minute, when all of them know of its last change";
+    const std::size_t more = differing_.size() - 1;
+    const std::string others = more > 0 ? " (and so with " + std::to_string(more) + " more)" : "";
+    return first_differing() + others + ": only the newest is read. Remove the older one; " + if_shared;
   }
 
   const std::vector<FileView>& views_;
   const NamedFiles& names_;
   std::vector<std::uint64_t> load_;
-  std::uint64_t differing_ = 0;
-  std::string first_;  // the first file whose versions differ, in words
+  std::map<FileNumber, std::string> differing_;  // the files whose times differ: who sees which
 };
 
 /// One number for all files; processes that see the same files compute the same number.
@@ -136,23 +144,29 @@ MergedView merge_views(const std::vector<SeenFile>& mine, const NamedFiles& name
   const std::uint64_t own = digest(mine);
   const std::uint64_t largest = processes.maximum(own);
   const std::uint64_t smallest = ~processes.maximum(~own);
-  if (largest == smallest) return {mine, {}, ""};
+  if (largest == smallest) return {mine, {}, "", {}};
   const auto views = gather_all(FileView{host_name(), mine}, processes);
   MergedView together;
   agree(processes, [&] { together = merge_views(views, names); });
   return together;
 }
 
-std::string agreed_text(const std::vector<std::string>& texts, const std::string& what) {
+Error differing_versions(const std::string& name, const std::string& sights) {
+  Error error(Kind::input, name,
+              {sights, "the same file wherever it is seen", std::string("remove the older one; ") + if_shared});
+  return error.passing().in_file(name);
+}
+
+std::string agreed_text(const std::vector<std::string>& texts, const std::string& what, const Communicator& processes) {
   std::optional<std::size_t> first;
   for (std::size_t process = 0; process < texts.size(); ++process) {
     if (texts[process].empty()) continue;
     if (!first) first = process;
     if (texts[process] != texts[*first])
-      throw Error(
-          Kind::input, what,
-          {"process " + std::to_string(*first) + " and process " + std::to_string(process) + " see different ones",
-           "the same wherever it is seen", "is an older checkpoint left on one of the nodes?"});
+      throw Error(Kind::input, what,
+                  {processes.name_of(static_cast<int>(*first)) + " and " +
+                       processes.name_of(static_cast<int>(process)) + " see different ones",
+                   "the same wherever it is seen", "is an older checkpoint left on one of the nodes?"});
   }
   return first ? texts[*first] : "";
 }

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "layout/names/file_table.hpp"
 #include "plan/readers.hpp"
 #include "processes/communicator.hpp"
@@ -29,9 +31,10 @@ struct FileView {
 
 /// The combined view of all processes.
 struct MergedView {
-  std::vector<SeenFile> files;  ///< each as the processes see it that may read it
-  Owners owners;                ///< which process reads each card's files; empty where all see the same
-  std::string warning;          ///< about files that are not the same everywhere; else empty
+  std::vector<SeenFile> files;                  ///< each as the processes see it that may read it
+  Owners owners;                                ///< which process reads each card's files; empty where all see the same
+  std::string warning;                          ///< about files that are not the same everywhere; else empty
+  std::map<FileNumber, std::string> differing;  ///< the newest and the oldest version of each of them, and who sees it
 };
 
 /// A checkpoint's files, as messages name them and cards own them.
@@ -48,8 +51,12 @@ MergedView merge_views(const std::vector<FileView>& views, const NamedFiles& nam
 /// merge_views of every process's view; exchanges the views only if they differ. Collective.
 MergedView merge_views(const std::vector<SeenFile>& mine, const NamedFiles& names, Communicator& processes);
 
+/// The error about a file of which processes see different versions (MergedView::differing). It may pass: a network's
+/// file system shows a change to some later than to others.
+Error differing_versions(const std::string& name, const std::string& sights);
+
 /// Returns the text that every process which has one agrees on, or nothing. Throws input if two differ; `what` names
 /// it.
-std::string agreed_text(const std::vector<std::string>& texts, const std::string& what);
+std::string agreed_text(const std::vector<std::string>& texts, const std::string& what, const Communicator& processes);
 
 }  // namespace ckpt

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "io/crc.hpp"
@@ -85,31 +86,57 @@ std::vector<Lack> lacks_of(std::size_t host, const std::vector<std::vector<std::
   return lacks;
 }
 
-/// The error with what hosts lack of the directory's files. Collective.
-Error naming_files(const Error& error, const fs::path& directory, NeededOn needed, Communicator& processes) {
+/// The process that speaks for the host with most files.
+std::size_t fullest(const std::vector<std::vector<std::string>>& names) {
+  const auto fewer = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  return static_cast<std::size_t>(std::ranges::max_element(names, fewer) - names.begin());
+}
+
+/// What the host with most files lacks, or each host. Collective.
+std::vector<Lack> lacks_on(NeededOn needed, const fs::path& directory, Communicator& processes) {
   const auto names = gather_all(files_of_host(directory, processes), processes);
-  std::vector<std::size_t> hosts;  // by the processes that speak for them
+  std::vector<Lack> lacks;
+  std::uint32_t hosts = 0;
   const std::vector<std::uint32_t> number = host_numbers(processes);
-  for (std::size_t p = 0; p < number.size(); ++p)
-    if (number[p] == hosts.size()) hosts.push_back(p);
-  if (needed == NeededOn::one_host)
-    hosts = {*std::max_element(hosts.begin(), hosts.end(),
-                               [&](std::size_t a, std::size_t b) { return names[a].size() < names[b].size(); })};
+  for (std::size_t p = 0; p < number.size(); ++p) {
+    const bool is_first = number[p] == hosts;  // of its host, and speaks for it
+    if (is_first) ++hosts;
+    if (needed == NeededOn::one_host ? p != fullest(names) : !is_first) continue;
+    std::ranges::move(lacks_of(p, names, directory, processes), std::back_inserter(lacks));
+  }
+  return lacks;
+}
+
+/// "h2 has 1 file that h1 lacks: …, h1 has …", and what to do about it.
+Lack all_of(const std::vector<Lack>& lacks, NeededOn needed) {
   std::vector<std::string> words;
   std::vector<std::string> commands;
-  for (const std::size_t host : hosts)
-    for (Lack& lack : lacks_of(host, names, directory, processes)) {
-      words.push_back(std::move(lack.words));
-      commands.push_back(std::move(lack.command));
-    }
-  if (words.empty()) return error;
+  for (const Lack& lack : lacks) {
+    words.push_back(lack.words);
+    commands.push_back(lack.command);
+  }
+  const char* const where = needed == NeededOn::one_host ? "one host" : "each host";
+  return {join(words, 3), where + std::string(" must see all files of this directory; ") + join(commands, 3)};
+}
+
+/// The error with what hosts lack of the directory's files. Collective.
+Error naming_files(const Error& error, const fs::path& directory, NeededOn needed, Communicator& processes) {
+  const std::vector<Lack> lacks = lacks_on(needed, directory, processes);
+  if (lacks.empty()) return error;
+  Lack lack = all_of(lacks, needed);
   Error::Parts said = error.to_wire();
   auto& text = std::get<Error::Text>(said);
-  text.found += "; " + join(words, 3);
-  text.remedy = std::string(needed == NeededOn::one_host ? "one host" : "each host") +
-                " must see all files of this directory; " + join(commands, 3);
+  text.found += "; " + lack.words;
+  text.remedy += (text.remedy.empty() ? "" : "; ") + lack.command;
   text.advice = {};
   return Error(std::move(said));
+}
+
+/// One number for a list of names.
+std::uint64_t digest_of(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all.append(name).push_back('\0');
+  return std::hash<std::string>{}(all);
 }
 
 /// Sums samples of files that lie on file systems of this machine.
@@ -161,6 +188,27 @@ std::vector<std::uint64_t> readers_of_directory(const fs::path& directory, bool 
   if (of_hosts.size() > 1 && more(of_hosts.front(), of_hosts.back())) return of_hosts;
   if (readers.size() > 1) readers.erase(readers.begin() + 1, readers.end());
   return readers;
+}
+
+bool sees_most_files(const fs::path& directory, Communicator& processes) {
+  if (processes.host_of(0).empty()) return true;
+  struct Seen {
+    std::uint64_t count = 0;
+    std::uint64_t digest = 0;
+    auto operator<=>(const Seen&) const = default;
+  };
+  const std::vector<std::string> names = files_of_host(directory, processes);
+  std::vector<Seen> seen = gather_all(Seen{names.size(), digest_of(names)}, processes);
+  const std::vector<std::uint32_t> host = host_numbers(processes);
+  const auto speaker_of = [&](std::size_t process) { return std::ranges::find(host, host[process]) - host.begin(); };
+  for (std::size_t p = 0; p < seen.size(); ++p) seen[p] = seen[static_cast<std::size_t>(speaker_of(p))];
+  const Seen most = std::ranges::max(seen);
+  if (std::ranges::count(seen, most) == std::ssize(seen)) return true;
+  if (const auto lacks = lacks_on(NeededOn::one_host, directory, processes); !lacks.empty()) {
+    const Lack lack = all_of(lacks, NeededOn::one_host);
+    log::warn("{}: no host sees all of its files: {}; {}", directory.string(), lack.words, lack.command);
+  }
+  return seen[static_cast<std::size_t>(processes.rank())] == most;
 }
 
 void with_hosts_of_files(const fs::path& directory, NeededOn needed, Communicator& processes,

@@ -15,6 +15,10 @@ namespace ckpt {
 std::vector<std::uint64_t> readers_of_directory(const std::filesystem::path& directory, bool may_read,
                                                 Communicator& processes);
 
+/// Returns whether this process's host sees the files in and below a directory that the host sees which sees most.
+/// Warns if others see further ones. Collective.
+bool sees_most_files(const std::filesystem::path& directory, Communicator& processes);
+
 /// Which hosts need all of a directory's files.
 enum class NeededOn { one_host, all_hosts };
 

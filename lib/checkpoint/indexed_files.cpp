@@ -231,8 +231,8 @@ std::optional<IndexText> find_index(const fs::path& path, bool is_single_file, C
   const auto texts = processes.all_gather(text);
   IndexText found{path, ""};
   agree(processes, [&] {
-    if (!is_single_file) found.path = path / agreed_text(names, "the index in " + path.string());
-    found.text = agreed_text(texts, found.path.string());
+    if (!is_single_file) found.path = path / agreed_text(names, "the index in " + path.string(), processes);
+    found.text = agreed_text(texts, found.path.string(), processes);
   });
   if (found.text.empty()) return std::nullopt;
   return found;

@@ -215,7 +215,7 @@ std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoin
     digest = to_string(fingerprint(sum_of(std::as_bytes(std::span(found.text)), 0), manifest_name));
   });
   const auto digests = processes.all_gather(digest);  // a single file is compared by size and time, as all data is
-  agree(processes, [&] { agreed_text(digests, "the manifest of " + checkpoint.string()); });
+  agree(processes, [&] { agreed_text(digests, "the manifest of " + checkpoint.string(), processes); });
   found.text = processes.broadcast(found.text, static_cast<int>(finder));
   if (is_file && found.text.empty()) return std::nullopt;
   found.is_directory = !is_file;

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "checkpoint/file_views.hpp"
 #include "checkpoint/files_on_hosts.hpp"
 #include "io/posix_file.hpp"
 #include "layout/tables/paddle_tables.hpp"
@@ -34,9 +35,13 @@ std::vector<std::string> shard_names_in(const std::filesystem::path& directory) 
   return names;
 }
 
-FileCatalog::Version version_of(const std::filesystem::path& file) {
-  const PosixFile::Status status = PosixFile::open_for_reading(file).status();
-  return {status.bytes, status.modified_ns};
+std::vector<FileCatalog::Version> versions_of(const std::vector<std::filesystem::path>& files) {
+  std::vector<FileCatalog::Version> versions(files.size());
+  for_each_in_parallel(shards_at_once, files.size(), [&](std::uint64_t file) {
+    const PosixFile::Status status = PosixFile::open_for_reading(files[file]).status();
+    versions[file] = {status.bytes, status.modified_ns};
+  });
+  return versions;
 }
 
 std::filesystem::path directory_of(const Layout& layout, std::size_t entry, const std::filesystem::path& checkpoint) {
@@ -55,9 +60,7 @@ TextTable find_text_table(const Layout& layout, std::size_t entry, const std::fi
   with_context(directory.string(), [&] {
     for (const std::string& name : shard_files(shard_names_in(directory), layout.tables[entry].text->shards))
       table.files.push_back(directory / name);
-    table.versions.resize(table.files.size());
-    for_each_in_parallel(shards_at_once, table.files.size(),
-                         [&](std::uint64_t shard) { table.versions[shard] = version_of(table.files[shard]); });
+    table.versions = versions_of(table.files);
   });
   return table;
 }
@@ -98,6 +101,29 @@ std::vector<FoundFile> files_of(const TextTable& table) {
   return files;
 }
 
+/// Throws input if a host does not see a file as process 0 does. Collective.
+void check_same_on_hosts(const std::vector<TextTable>& tables, Communicator& processes) {
+  if (processes.host_of(0).empty()) return;
+  const bool looks = processes.local_rank() == 0 && processes.rank() != 0;  // once on each host
+  std::vector<std::filesystem::path> files;
+  std::vector<SeenFile> seen;
+  agree(processes, [&] {
+    for (const TextTable& table : tables) {
+      std::vector<FileCatalog::Version> versions = table.versions;
+      if (looks) versions = versions_of(table.files);
+      files.insert(files.end(), table.files.begin(), table.files.end());
+      for (const auto& [bytes, modified_ns] : versions) seen.push_back({bytes, modified_ns});
+    }
+  });
+  const NamedFiles names{[&](FileNumber file) { return files[file].string(); }, {}};
+  const MergedView together = merge_views(seen, names, processes);
+  agree(processes, [&] {
+    if (together.differing.empty()) return;
+    const auto& [file, sights] = *together.differing.begin();
+    throw differing_versions(files[file].string(), sights);
+  });
+}
+
 }  // namespace
 
 std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesystem::path& checkpoint,
@@ -109,17 +135,22 @@ std::vector<TextTable> find_text_tables(const Layout& layout, const std::filesys
     tables = find_text_tables(layout, checkpoint);
     for (const TextTable& table : tables) found.push_back(files_of(table));
   };
-  with_hosts_of_files(checkpoint, NeededOn::all_hosts, processes, [&] { agree(processes, find); });
-  found = value_of(0, found, processes);
-  if (processes.rank() == 0) return tables;
-  for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
-    if (layout.tables[entry].text) tables.push_back(text_table(layout, entry));
-  sort_by_name(tables);
-  for (std::size_t t = 0; t < tables.size(); ++t)
-    for (const FoundFile& file : found.at(t)) {
-      tables[t].files.push_back(directory_of(layout, tables[t].entry, checkpoint) / file.name);
-      tables[t].versions.push_back({file.bytes, file.modified_ns});
-    }
+  const auto take = [&] {
+    for (std::size_t entry = 0; entry < layout.tables.size(); ++entry)
+      if (layout.tables[entry].text) tables.push_back(text_table(layout, entry));
+    sort_by_name(tables);
+    for (std::size_t t = 0; t < tables.size(); ++t)
+      for (const FoundFile& file : found.at(t)) {
+        tables[t].files.push_back(directory_of(layout, tables[t].entry, checkpoint) / file.name);
+        tables[t].versions.push_back({file.bytes, file.modified_ns});
+      }
+  };
+  with_hosts_of_files(checkpoint, NeededOn::all_hosts, processes, [&] {
+    agree(processes, find);
+    found = value_of(0, found, processes);
+    if (processes.rank() != 0) take();
+    check_same_on_hosts(tables, processes);
+  });
   return tables;
 }
 

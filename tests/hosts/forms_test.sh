@@ -54,6 +54,25 @@ for stage in 1 3; do
 done
 mv src paddle && apart paddle 'part-00[23]'
 lies_apart paddle "h1 has 6 files that h2 lacks: 000/part-000-00000, 000/part-000-00001" --layout ps4.json
+apart paddle none 'part-00[01]'
+lies_apart paddle "h1 has 4 files that h2 lacks: 000/part-002-00006, 000/part-002-00007" --layout ps4.json
+touch -d 2020-01-01 local.h2/paddle/000/part-001-00003
+either() {  # either TEXT STATUS COMMAND...: the same, whichever host begins
+  local text=$1 status=$2
+  shift 2
+  expect "$text" "$status" "$text" on h1:1,h2:1 "$@"
+  expect "the same if h2 begins" "$status" "$text" on h2:1,h1:1 "$@"
+}
+sees=" sees the version of 2020-01-01 00:00:00.000000000 UTC, expected the same file wherever it is seen"
+expect "a shard that is older on h2" 75 "process 1 (h2)$sees" on h1:1,h2:1 ckpt-merge --layout ps4.json local/paddle -o older.h5
+expect "the same if h2 begins" 75 "process 0 (h2)$sees" on h2:1,h1:1 ckpt-merge --layout ps4.json local/paddle -o older.h5
+
+# One file stands for the directory: a host that has all others reads it.
+cp -pr "$golden/orbax/plain" orbax && apart orbax none 'w_data/|w_both/[01]|_METADATA'
+for first in h1:1,h2:1 h2:1,h1:1; do expect "Orbax, incomplete on h2: $first" 0 "" merged "$first" orbax; done
+apart orbax 'w_both/[23]' _METADATA
+either "orbax: no host sees all of its files: h2 has 2 files that h1 lacks: w_both/2.0, w_both/3.0; one host must see all files" 1 \
+  ckpt-merge local/orbax -o orbax.h5
 
 # One path that means two steps, by links or by files, is no checkpoint.
 "$sample" -o job --mesh dp=2,tp=2 --bytes 1MB >sample.log
@@ -85,6 +104,12 @@ time_of=$(stat -c %y job/rank_3.h5)
 printf 'another' | dd of=local.h2/alike/rank_3.h5 bs=1 seek=$(($(stat -c %s job/rank_3.h5) - 7)) conv=notrunc status=none
 touch -d "$time_of" local.h2/alike/rank_3.h5
 expect "another file in the place of one" 1 "rank_3.h5: it has the same size and time on h1 and h2, and another content" on h1:1,h2:1 "${alike[@]}"
+# A file's metadata is of the version that process 0 sees.
+for host in h1 h2; do cp -p alike.h5 "local.$host/one.h5"; done
+touch -d 2020-01-01 local.h2/one.h5
+expect "an older copy where the job begins" 75 "one.h5: process 1 (h1) sees the version of" on h2:1,h1:1 ckpt-split --to job.json local/one.h5 -o split
+expect "where that one is" 75 ", process 0 (h2)$sees" on h2:1,h1:1 ckpt-split --to job.json local/one.h5 -o split
+expect "an older copy elsewhere" 0 "only the newest is read" on h1:1,h2:1 ckpt-split --to job.json local/one.h5 -o split
 rm local.h2/alike/rank_3.h5
 expect "with that one removed" 0 "wrote alike.h5" on h1:1,h2:1 "${alike[@]}"
 ((failures == 0))

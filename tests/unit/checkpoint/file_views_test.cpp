@@ -56,6 +56,10 @@ TEST_CASE("of files with different times the newest is read, whoever sees it, an
                         std::string(first_is_stale ? "0 (node0)" : "2 (node2)") +
                         " sees the version of 2023-11-14 22:13:20.000000000 UTC"));
     CHECK_THAT(found.warning, Contains("(and so with 1 more): only the newest is read"));
+    const Error error = differing_versions("rank_0.h5", found.differing.at(0));
+    CHECK(error.may_pass());
+    CHECK_THAT(error.what(), Contains("rank_0.h5: process 1 (node1) sees the version of ") &&
+                                 Contains(first_is_stale ? ", process 0 (node0) sees" : ", process 2 (node2) sees"));
   }
 }
 
@@ -90,8 +94,8 @@ TEST_CASE("a process alone sees what it sees") {
 }
 
 TEST_CASE("a text that some processes have is theirs only if it is one") {
-  CHECK(agreed_text({"", "a", "", "a"}, "the layout").empty() == false);
-  CHECK(agreed_text({"", ""}, "the layout").empty());
-  CHECK_THROWS_WITH(agreed_text({"", "a", "b"}, "the layout"),
+  CHECK(agreed_text({"", "a", "", "a"}, "the layout", *single_process()).empty() == false);
+  CHECK(agreed_text({"", ""}, "the layout", *single_process()).empty());
+  CHECK_THROWS_WITH(agreed_text({"", "a", "b"}, "the layout", *single_process()),
                     Contains("the layout: process 1 and process 2 see different ones"));
 }
