@@ -19,6 +19,12 @@ namespace {
 constexpr std::uint64_t best_message_scratch = 1ULL << 20;
 constexpr std::uint64_t most_own = 4ULL << 20;
 
+/// Larger rounds gain nothing, and all the memory that they take is touched for the first time, which costs more than
+/// reading a file does. Many processes need more, or their messages are small; so do many threads, or some have no
+/// task.
+constexpr std::uint64_t best_part = 24ULL << 20;
+constexpr std::uint64_t best_part_of_each = 1ULL << 20;
+
 /// One is read, one is exchanged, one is written.
 constexpr std::size_t rounds_in_turn = 3;
 
@@ -42,14 +48,15 @@ void grow(Buffer& buffer, std::uint64_t bytes) {
 
 /// How staging memory is divided.
 struct MessageShares {
-  explicit MessageShares(const Staging& staging)
+  MessageShares(const Staging& staging, int processes)
       : threads(std::max(staging.threads, 1U)),
         scratch_bytes(
             std::clamp<std::uint64_t>(staging.memory_bytes / (8ULL * threads), 64ULL << 10, best_message_scratch)),
         own_bytes(std::min<std::uint64_t>(staging.memory_bytes / (8ULL * threads), most_own)),
-        part_bytes(
+        part_bytes(std::min(
             (staging.memory_bytes - threads * own_bytes - std::min(staging.memory_bytes / 2, scratch_bytes * threads)) /
-            parts) {}
+                parts,
+            best_part + best_part_of_each * (threads + static_cast<unsigned>(processes)))) {}
 
   static constexpr std::uint64_t parts = 3 * rounds_in_turn;  // chunks, messages received and messages sent
 
@@ -65,7 +72,9 @@ struct MessageShares {
 class MessageExchange final : public Exchange {
  public:
   MessageExchange(Communicator& processes, const Staging& staging)
-      : processes_(processes), shares_(staging), rounds_(processes, shares_.part_bytes, shares_.most_own_stretch()) {}
+      : processes_(processes),
+        shares_(staging, processes.size()),
+        rounds_(processes, shares_.part_bytes, shares_.most_own_stretch()) {}
 
   const char* name() const noexcept override { return "mpi"; }
   std::uint64_t chunk_bytes() const noexcept override { return rounds_.chunk_bytes(); }
@@ -81,17 +90,28 @@ class MessageExchange final : public Exchange {
     Workers workers(shares_.threads);
     std::array<Round, rounds_in_turn> rounds{Round(workers), Round(workers), Round(workers)};
     try {
-      bool more = begin(work, rounds[0]);
+      agree(processes_, [&] { rounds_.plan_ahead(work); });
+      bool more = plan(rounds[0]);
+      if (more)
+        agree(processes_, [&] {
+          begin(work, rounds[0]);
+          rounds_.plan_ahead(work);
+        });
       for (std::size_t r = 0; more; ++r) {
         Round& now = rounds[r % rounds_in_turn];
         Round& next = rounds[(r + 1) % rounds_in_turn];
-        more = begin(work, next);
+        more = plan(next);
         agree(processes_, [&] {
+          if (more) begin(work, next);
           now.reads.wait();
           now.read_ahead.clear();
         });
-        agree(processes_, [&] { exchange(now, next.reads); });
-        write(work, now);
+        agree(processes_, [&] {
+          exchange(now, next.reads);
+          write(work, now);
+          if (more) clear(rounds[(r + 2) % rounds_in_turn]);
+          rounds_.plan_ahead(work);
+        });
       }
       agree(processes_, [&] {
         for (Round& round : rounds) round.writes.wait();
@@ -103,14 +123,15 @@ class MessageExchange final : public Exchange {
   }
 
  private:
-  /// Plans a round, requests the peers' pieces, and starts this process's reading. Returns false if no process has a
-  /// chunk left.
-  bool begin(Workload& work, Round& round) {
-    agree(processes_, [&] {
-      round.writes.wait();  // its buffers are free again
-      round.read_ahead_to_write.clear();
-      rounds_.plan_ahead(work);
-    });
+  /// Waits until a round's buffers are free again.
+  static void clear(Round& round) {
+    round.writes.wait();
+    round.read_ahead_to_write.clear();
+  }
+
+  /// Makes a cleared round of what is planned ahead, and requests the peers' pieces. Returns false if no process has a
+  /// chunk left. Collective: the link is idle meanwhile.
+  bool plan(Round& round) {
     if (!rounds_.agree_on_grants()) return false;
     agree(processes_, [&] {
       rounds_.take_chunks(round.plan);
@@ -118,12 +139,14 @@ class MessageExchange final : public Exchange {
       grow(round.received, round.plan.received.bytes);
     });
     rounds_.ask(round.plan);
-    agree(processes_, [&] {
-      rounds_.accept(work, round.plan);
-      grow(round.sent, round.plan.sent.bytes);
-      read(work, round);
-    });
     return true;
+  }
+
+  /// Starts this process's reading.
+  void begin(Workload& work, Round& round) {
+    rounds_.accept(work, round.plan);
+    grow(round.sent, round.plan.sent.bytes);
+    read(work, round);
   }
 
   /// Reads what the peers requested into their messages, and this process's own pieces directly into its chunks. Chunks

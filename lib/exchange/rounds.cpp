@@ -20,6 +20,9 @@ constexpr std::uint64_t least_chunk = 4096;
 /// rounds become too many.
 constexpr std::uint64_t own_chunks_for_one = 4;
 
+/// The first round has an eighth of the usual size, and each one up to the usual size twice that of the one before.
+constexpr std::uint64_t small_rounds = 3;
+
 }  // namespace
 
 std::vector<std::uint64_t> grant_round(std::uint64_t part_bytes, std::uint64_t round,
@@ -63,7 +66,8 @@ Rounds::Rounds(Communicator& processes, std::uint64_t part_bytes, std::uint64_t 
       chunk_bytes_(std::clamp(std::min(part_bytes / 8, most_chunk), least_chunk, best_chunk)) {}
 
 void Rounds::plan_ahead(Workload& work) {
-  while (ahead_.empty() || bytes_ahead_ < part_bytes_) {
+  round_bytes_ = part_bytes_ >> (small_rounds - std::min(round_, small_rounds));
+  while (ahead_.empty() || bytes_ahead_ < round_bytes_) {
     const auto chunk = next(work);
     if (!chunk) return;
     plan(work, *chunk);
@@ -120,7 +124,7 @@ std::vector<RoundRequest> Rounds::round_requests() const {
   std::uint64_t room = 0;
   for (std::size_t i = 0; i < ahead_.size(); ++i) {
     room += ahead_[i].chunk.room;
-    if (i > 0 && room > part_bytes_) break;
+    if (i > 0 && room > round_bytes_) break;
     for (const auto& [peer, bytes] : ahead_[i].asked) {
       round_requests[peer].most += bytes;
       if (i == 0) round_requests[peer].least = bytes;
@@ -134,12 +138,12 @@ bool Rounds::agree_on_grants() {
   if (std::none_of(of_all.begin(), of_all.end(),
                    [](const RoundRequest& round_request) { return round_request.has_more; }))
     return false;
-  set_grants(exchange_values(grant_round(part_bytes_, round_++, of_all), processes_));
+  set_grants(exchange_values(grant_round(round_bytes_, round_, of_all), processes_));
   return true;
 }
 
 bool Rounds::is_granted(const PlannedChunk& planned, const RoundPlan& plan) const {
-  if (!plan.chunks.empty() && plan.room + planned.chunk.room > part_bytes_) return false;
+  if (!plan.chunks.empty() && plan.room + planned.chunk.room > round_bytes_) return false;
   return std::all_of(planned.asked.begin(), planned.asked.end(),
                      [&](const auto& asked) { return asked.second <= granted_[asked.first]; });
 }
@@ -164,6 +168,7 @@ void Rounds::take_chunks(RoundPlan& plan) {
       plan.received.sizes[piece.peer] += message_bytes(piece.transfer);
     }
   }
+  ++round_;
   plan.received.place();
   plan.requests.clear();
   for (RequestWriter& request : requests) plan.requests.push_back(request.take());

@@ -70,8 +70,9 @@ struct RoundPlan {
   Messages sent;
 };
 
-/// Divides an exchange into rounds whose chunks, and messages in either direction, take `part_bytes` each. Every
-/// process takes part in a round with its remaining chunks, as far as the readers of their pieces grant it.
+/// Divides an exchange into rounds whose chunks, and messages in either direction, take `part_bytes` each; the first
+/// rounds are smaller, so that the first bytes are soon on their way. Every process takes part in a round with its
+/// remaining chunks, as far as the readers of their pieces grant it.
 class Rounds {
  public:
   Rounds(Communicator& processes, std::uint64_t part_bytes) : Rounds(processes, part_bytes, part_bytes) {}
@@ -121,6 +122,7 @@ class Rounds {
   std::uint64_t peers_;
   std::uint64_t rank_;
   std::uint64_t part_bytes_;
+  std::uint64_t round_bytes_ = 0;  ///< part_bytes_, but for the first rounds
   std::uint64_t own_bytes_ = 0;
   std::uint64_t chunk_bytes_;
   std::uint64_t round_ = 0;

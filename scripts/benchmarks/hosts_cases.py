@@ -30,6 +30,7 @@ def link(rate, size):
         ratio = statistics.median(ratios)
         control = statistics.median(min(turn["before"]) / min(turn["after"]) for turn in told)
         sent = "/".join(f"{each / 1e6:.0f}" for each in told[0]["sent"])
+        busy = statistics.median(turn["busy"] for turn in told)
         rate_of_link = statistics.median(min(turn["before"] + turn["after"]) for turn in told)
         return [Row(case, goal=f"≤ {GOAL:.3g}", met=ratio <= GOAL, rival="iperf3, both ways at once", ratio=ratio, low=ratios[0], high=ratios[-1],
                     best_ratio=ratios[0], control=control, is_quiet=0.95 <= control <= 1.05, pairs=turns,
@@ -37,11 +38,11 @@ def link(rate, size):
                     bytes=sum(told[0]["sent"]), peak_bytes=max(turn["peak"] for turn in told), phases=told[0]["phases"] if options.phases else {},
                     definition=f"{sent} MB each way between two hosts (a process each) at {rate}: the phase move of ckpt-reshard, reading and writing "
                                f"included / the fuller direction's bytes at the slower direction's rate of iperf3 --bidir ({rate_of_link / 1e6:.1f} MB/s), "
-                               "before and after each run")]
+                               f"before and after each run; the processors of the machine, which plays both hosts, were {busy:.0%} busy")]
     return Case(run, lambda quick: [], f"an exchange between two hosts at {rate}, both ways at once / iperf3")
 
 
 CASES = {
-    "hosts-200": link("200mbit", "200MB"),
+    "hosts-200": link("200mbit", "800MB"),
     "hosts-1000": link("1gbit", "800MB"),
 }

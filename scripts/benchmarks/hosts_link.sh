@@ -22,6 +22,7 @@ cd "$dir"
 for rank in 0 2 4 6; do mv "job/rank_$rank.h5" local.h1/ && mv "job/rank_$((rank + 1)).h5" local.h2/; done
 for host in h1 h2; do hosts_rate "$host" "$rate"; done
 
+processors() { awk '/^cpu / { for (i = 2; i <= NF; ++i) all += $i; printf "(%d, %d)", $5 + $6, all }' /proc/stat; }  # ticks: idle, all
 link() {  # bytes a second, each way
   hosts_run h1 iperf3 -s -1 >/dev/null &
   until_true hosts_run h1 bash -c "ss -ltn | grep -q :5201"
@@ -33,11 +34,14 @@ print([end[key]['bits_per_second'] / 8 for key in ('sum_received', 'sum_received
 }
 for ((turn = 0; turn < turns; ++turn)); do
   before=$(link)
+  ticks=$(processors)
   hosts_run login mpirun -H h1:1,h2:1 "$bin/ckpt-reshard" -q --no-fsync --from job.json --to narrow.json local -o narrow --report report.json
+  ticks="($ticks, $(processors))"
   rm -r narrow
   python3 -c "
 import json
 told = json.load(open('report.json'))
-print(json.dumps({'before': $before, 'after': $(link), 'seconds': told['seconds']['move'], 'phases': told['seconds'], 'peak': told['peak_resident_bytes'],
+idle, ticks = (after - before for before, after in zip(*$ticks))
+print(json.dumps({'busy': 1 - idle / ticks, 'before': $before, 'after': $(link), 'seconds': told['seconds']['move'], 'phases': told['seconds'], 'peak': told['peak_resident_bytes'],
                   'sent': [each['between_hosts'] for each in told['messages']]}), flush=True)"
 done

@@ -13,6 +13,7 @@ TEST_CASE("messages of a few MiB") {
   contract::gathers(test_world(), 1U << 20);
   contract::broadcasts(test_world(), 3U << 20);
   contract::exchanges(test_world(), 1U << 20);
+  for (const std::size_t small : {8U, 12U, 25U}) contract::exchanges(test_world(), small);  // some with their sizes
 }
 
 TEST_CASE("a message above the largest that MPI can count goes in pieces") {

@@ -3,6 +3,7 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -69,6 +70,15 @@ void poll_until(std::chrono::seconds grace, bool is_crowded, const IsDone& is_do
 }
 
 }  // namespace
+
+/// What all_to_all sends first: the size of a message, and the message if it is small, as all of a round's agreements
+/// are but for the requests.
+struct Envelope {
+  std::uint64_t bytes = 0;
+  std::array<char, 24> content{};
+
+  bool is_whole() const noexcept { return bytes <= content.size(); }
+};
 
 /// Messages in progress. MPI cannot cancel a half-received one, so that in a failing run the buffers must outlive it:
 /// the requests are then left to the end of the job.
@@ -345,27 +355,38 @@ std::vector<std::string> MpiCommunicator<Abi>::all_to_all(std::vector<std::strin
     throw Error(
         Kind::peer, "all_to_all",
         {std::to_string(to_peer.size()) + " messages", "one for each of " + std::to_string(size_) + " processes", ""});
-  std::vector<std::uint64_t> sent(peers);
-  std::vector<std::uint64_t> coming(peers);
-  std::transform(to_peer.begin(), to_peer.end(), sent.begin(), [](const std::string& bytes) { return bytes.size(); });
+  std::vector<Envelope> sent(peers);
+  std::vector<Envelope> coming(peers);
+  for (std::size_t p = 0; p < peers; ++p) {
+    sent[p].bytes = to_peer[p].size();
+    if (sent[p].is_whole()) std::ranges::copy(to_peer[p], sent[p].content.begin());
+  }
   collectively("MPI_Ialltoall", [&](typename Mpi::Request* request) {
-    return mpi_.ialltoall(sent.data(), 1, mpi_.uint64, coming.data(), 1, mpi_.uint64, handle(), request);
+    return mpi_.ialltoall(sent.data(), sizeof(Envelope), mpi_.byte, coming.data(), sizeof(Envelope), mpi_.byte,
+                          handle(), request);
   });
 
   const auto self = static_cast<std::size_t>(rank_);
   std::vector<std::string> from_peer(peers);
-  for (std::size_t p = 0; p < peers; ++p)
-    if (p != self) from_peer[p].resize(coming[p]);
+  for (std::size_t p = 0; p < peers; ++p) {
+    if (p == self) continue;
+    if (coming[p].is_whole())
+      from_peer[p].assign(coming[p].content.data(), coming[p].bytes);
+    else
+      from_peer[p].resize(coming[p].bytes);
+  }
   from_peer[self] = std::move(to_peer[self]);
 
   std::vector<Message> receives;
   std::vector<Message> sends;
-  const auto bytes_of = [](std::string& text) { return std::as_writable_bytes(std::span(text)); };
+  const auto bytes_of = [&](std::string& text, bool is_here) {
+    return std::as_writable_bytes(is_here ? std::span<char>() : std::span(text));
+  };
   for (std::size_t step = 1; step < peers; ++step) {
     const auto source = (self + peers - step) % peers;
     const auto target = (self + step) % peers;
-    receives.push_back({static_cast<int>(source), bytes_of(from_peer[source])});
-    sends.push_back({static_cast<int>(target), bytes_of(to_peer[target])});
+    receives.push_back({static_cast<int>(source), bytes_of(from_peer[source], coming[source].is_whole())});
+    sends.push_back({static_cast<int>(target), bytes_of(to_peer[target], sent[target].is_whole())});
   }
   post(small_tag, sends, receives)->wait_within(agreement_time);
   return from_peer;
