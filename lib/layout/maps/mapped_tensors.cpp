@@ -92,9 +92,9 @@ class Conversion {
     refuse_unknown();
     check_scales();
     if (source_.are_all) check_complete();
+    if (!map_.tied.empty()) add_tied();
     check_arithmetic();
     for (const auto& [name, draft] : drafts_) build(name, draft);
-    add_tied();
     tell_passed_over();
     return std::move(result_);
   }
@@ -130,13 +130,19 @@ class Conversion {
     ParameterId number = 0;
   };
 
-  /// The first name of a tensor that has this second one.
-  std::optional<std::string> tied_to(const TiedName& tied, const SideNames& names, const std::string& name) const {
-    const auto values = names.values(tied.name, name);
-    const auto axes = number_axes(tied.name);
-    const bool is_tied = values && holds(tied.when, {axes.begin(), axes.end()}, *values, sizes_).value_or(false);
-    return is_tied ? std::optional(names.name(tied.of, *values)) : std::nullopt;
+  /// The first name of a tensor that has this second one on a side.
+  std::optional<std::string> first_name(MapSide side, const std::string& second) const {
+    const SideNames& names = side == from_ ? from_names_ : to_names_;
+    for (const TiedName& tied : map_.tied) {
+      const auto values = tied.side == side ? names.values(tied.name, second) : std::nullopt;
+      const auto axes = number_axes(tied.name);
+      if (values && holds(tied.when, {axes.begin(), axes.end()}, *values, sizes_).value_or(false))
+        return names.name(tied.of, *values);
+    }
+    return std::nullopt;
   }
+
+  bool is_kept(const std::string& name) const { return !is_kept_ || is_kept_(name); }
 
   std::string where(std::size_t rule) const { return map_.rules[rule].place; }
 
@@ -293,7 +299,7 @@ class Conversion {
       name = to_names_.state_name(0, match.state, name);
     }
     if (std::string other = std::string(weights_folder) + name; wanted_.contains(other)) name = std::move(other);
-    if (is_kept_ && !is_kept_(name)) return;
+    if (!is_kept(name) && !may_have_second(name)) return;
     Draft made{rule, target, {}, match.state_pattern, match.state, by};
     for (const std::string& axis : number_axes(text)) made.values.numbers[axis] = values.numbers.at(axis);
     made.values.texts = values.texts;
@@ -310,6 +316,30 @@ class Conversion {
                    {Advice::What::leave_out, ""}});
   }
 
+  /// Whether the output may have this tensor under another name.
+  bool may_have_second(const std::string& name) const {
+    return !wanted_.empty() && std::ranges::any_of(map_.tied, [&](const TiedName& tied) {
+      return tied.side == to_ && tied.of.pattern().matches(name);
+    });
+  }
+
+  /// A second name is written where it is expected; the first is not where a second one is expected in its place.
+  void add_tied() {
+    std::set<std::string> firsts;
+    for (const std::string& name : wanted_) {
+      if (drafts_.contains(name)) continue;
+      auto first = first_name(to_, name);
+      for (std::size_t i = 0; first && !drafts_.contains(*first) && i < map_.tied.size(); ++i)
+        first = first_name(to_, *first);  // one may be tied to another
+      if (!first || !drafts_.contains(*first)) continue;
+      firsts.insert(*first);
+      drafts_.emplace(name, drafts_.at(*first));
+    }
+    std::erase_if(drafts_, [&](const auto& draft) {
+      return !is_kept(draft.first) || (firsts.contains(draft.first) && !wanted_.contains(draft.first));
+    });
+  }
+
   void take_unmatched(const std::string& name, const Tensor& tensor, ParameterId number) {
     if (const auto scales = source_.scales.find(name); scales != source_.scales.end()) {
       scales_.emplace(scales->second.codes, Scales{&tensor, number, &scales->second});
@@ -321,12 +351,8 @@ class Conversion {
       return;
     }
     for (const std::string& in_rules : {name, without_folder(name)})
-      for (const TiedName& tied : map_.tied)
-        if (const auto of = tied.side == from_ ? tied_to(tied, from_names_, in_rules) : std::nullopt) {
-          tied_.push_back({*of, &tensor, number});
-          return;
-        }
-    unknown_.push_back(name);
+      if (const auto of = first_name(from_, in_rules)) return void(tied_.push_back({*of, &tensor, number}));
+    unknown_.push_back(tensor.name);
   }
 
   void refuse_unknown() {
@@ -335,16 +361,18 @@ class Conversion {
       const auto of = taken_.find(second.of);
       if (of != taken_.end())
         result_.equal.emplace_back(second.number, of->second.number);
-      else if (i < source_.tensors.size())
+      else if (i < source_.tensors.size() * map_.tied.size())
         take(second.of, *second.tensor, second.number);  // one of the two is enough
+      else
+        unknown_.push_back(second.tensor->name);  // ties that lead nowhere
     }
     if (unknown_.empty()) return;
     std::vector<std::string> texts;
     for (const SideNames::Entry& entry : from_names_.entries()) texts.push_back(entry.text.name());
-    const std::string nearest_text = nearest(unknown_.front(), texts, 1).front();
+    const auto similar = nearest(unknown_.front(), texts, 1);
     throw Error(Kind::input, map_.origin,
-                {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\", and the nearest is \"" +
-                     nearest_text + "\"",
+                {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"" +
+                     (similar.empty() ? "" : ", and the nearest is \"" + similar.front() + "\""),
                  "a rule for each tensor",
                  "add rules, or \"drop\" what is no weight",
                  {Advice::What::leave_out, ""}});
@@ -627,7 +655,7 @@ class Conversion {
     Tensor made{
         InternedText(ending.starts_with(':') ? name.substr(0, name.size() - 6) + ending.substr(1) : name + ending),
         of_first.dtype, of_first.shape, false};
-    if (is_kept_ && !is_kept_(name)) return;  // scales follow their codes
+    if (!is_kept(name)) return;  // scales follow their codes
     const bool is_one = std::ranges::all_of(of_all, [&](const Scales* each) { return each == &first; });
     if (is_same || (is_one && numel(of_first.shape) == 1)) return insert(made, {first.number, nullptr, of_first.name});
     Shape block(shape.size(), 1);
@@ -674,22 +702,6 @@ class Conversion {
                  "\"pad\" in the output's layout, or --expect REF",
                  "for none, write \"pad\": {\"" + std::to_string(dim) + "\": {\"size\": " + std::to_string(size) +
                      "}} in a rule of the output's layout"});
-  }
-
-  /// A second name is written where it is expected.
-  void add_tied() {
-    for (const std::string& name : wanted_) {
-      if (map_.tied.empty() || drafts_.contains(name) || (is_kept_ && !is_kept_(name))) continue;
-      std::optional<std::string> first;
-      for (const TiedName& tied : map_.tied)
-        if (!first && tied.side == to_) first = tied_to(tied, to_names_, name);
-      const auto of = std::find_if(result_.tensors.begin(), result_.tensors.end(),
-                                   [&](const Tensor& tensor) { return first && tensor.name == *first; });
-      if (of == result_.tensors.end()) continue;
-      Tensor second = *of;
-      second.name = InternedText(name);
-      insert(second, result_.origins[static_cast<std::size_t>(of - result_.tensors.begin())]);
-    }
   }
 
   /// Adds a tensor in the order of names.
@@ -758,6 +770,8 @@ std::array<std::uint64_t, 2> names_taken(const NameMap& map, const std::vector<s
             if (auto stacked = text.stacked(stack.axis, stack.prefix, stack.stacked, sizes))
               texts[side].push_back(std::move(*stacked));
       }
+    for (const TiedName& tied : map.tied)
+      if (tied.side == side) texts[side].push_back(tied.name);
     indices[side] =
         PatternIndex::of(texts[side], [](const TensorTemplate& text) -> const Pattern& { return text.pattern(); });
   }

@@ -142,6 +142,20 @@ void read_patterns(const Node& node, const NameMap& map, std::array<std::vector<
   }
 }
 
+/// Whether the tensor of a second name is a second name itself, and so on until it is that of this one.
+bool leads_back(const TiedName& tied, const std::vector<TiedName>& known) {
+  const TiedName* at = &tied;
+  for (std::size_t i = 0; i <= known.size(); ++i) {
+    if (at->of.pattern() == tied.name.pattern()) return true;
+    const auto next = std::ranges::find_if(known, [&](const TiedName& each) {
+      return each.side == tied.side && each.when.text() == tied.when.text() && each.name.pattern() == at->of.pattern();
+    });
+    if (next == known.end()) break;
+    at = &*next;
+  }
+  return false;
+}
+
 void read_tied_of(const Node& node, const std::set<std::string>& sizes, MapReading& to) {
   Formula when;
   if (const auto condition = node.find("when")) when = formula_at(*condition);
@@ -157,6 +171,8 @@ void read_tied_of(const Node& node, const std::set<std::string>& sizes, MapReadi
         for (const std::string& axis : tied.of.axes_of(0))
           if (std::find(known.begin(), known.end(), axis) == known.end())
             value.fail("axis " + axis, "axes of \"" + name + "\"");
+        if (leads_back(tied, to.map.tied))
+          value.fail("a tie of \"" + name + "\" that leads back to it", "the tensor's name in \"tensors\"");
         to.map.tied.push_back(std::move(tied));
       });
     }

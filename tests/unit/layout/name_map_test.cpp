@@ -195,6 +195,38 @@ TEST_CASE("conditions, offsets, stacks, ties and states") {
         std::vector<std::string>{"embed [3]", "head [3]"});
 }
 
+TEST_CASE("a tensor has the one of its names that is expected") {
+  const NameMap map = parse(sizes + R"("states": {"a": ["{state}/{name}"], "b": ["{state}.{name}"]},
+    "tied": [{"a": {"w2": "w1", "w1": "w0"}, "b": {"head.{l}": "embed"}}], "tensors": [{"a": "w0 [h]", "b": "embed [h]"}])");
+  const std::vector<Tensor> source{tensor("w0", {5})};
+  const auto made = [&](const std::vector<std::string>& names, const KeepMade& is_kept = {}) {
+    MapWish wish;
+    wish.names = names;
+    return names_of(
+        map_tensors(map, MapSizes(map, ModelConfig("{}", "config.json"), {}), 0, source_of(source), wish, is_kept));
+  };
+  CHECK(made({"head.0", "head.1"}) == Words{"head.0 [5]", "head.1 [5]"});
+  CHECK(made({"embed", "head.1"}) == Words{"embed [5]", "head.1 [5]"});
+  CHECK(made({"other"}) == Words{"embed [5]"});
+  CHECK(made({"head.0", "head.1"}, [](const std::string& name) { return name == "head.1"; }) == Words{"head.1 [5]"});
+  CHECK(made({"head.1"}, [](const std::string& name) { return name == "embed"; }).empty());
+  CHECK(names_of(convert(map, 0, {tensor("w2", {5})})) == Words{"embed [5]"});  // tied to what is tied
+  CHECK(side_of_names(map, {"w2"}) == MapSide{0});
+}
+
+TEST_CASE("ties that lead back are refused") {
+  const auto tied = [](const std::string& ties) {
+    return refusal([&] { parse(sizes + R"("tied": )" + ties + R"(, "tensors": [])"); });
+  };
+  CHECK(tied(R"({"a": {"w.{l}": "w.{l}"}})").find("/tied/a/w.{l}: found a tie of \"w.{l}\" that leads back") !=
+        std::string::npos);
+  CHECK(tied(R"([{"a": {"u": "v"}}, {"a": {"v": "w", "w": "u"}}])").find("/tied/1/a/w: ") != std::string::npos);
+  CHECK(tied(R"([{"a": {"u": "v"}, "when": "tie"}, {"a": {"v": "u"}, "when": "not tie"}])") == "nothing");
+  CHECK(tied(R"({"a": {"u": "v"}, "b": {"v": "u"}})") == "nothing");
+  const NameMap endless = parse(sizes + R"("tied": {"a": {"x.{rest}": "x.x.{rest}"}}, "tensors": [])");
+  CHECK(refusal([&] { convert(endless, 0, {tensor("x.w", {5})}); }).find("no rule takes x.w") != std::string::npos);
+}
+
 TEST_CASE("sizes are reckoned exactly, from the first formula whose fields are there") {
   const NameMap map =
       parse(R"("sizes": {"g": ["kv", "n"], "q": "n / g", "f": ["inner", "4 * n"], "n": "n"}, "tensors": [])");
