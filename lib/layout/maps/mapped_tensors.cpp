@@ -1,9 +1,11 @@
 #include "layout/maps/mapped_tensors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -59,12 +61,6 @@ std::vector<bool> stacked_in_target(const NameMap& map, const MapWish& wish) {
   return is_stacked;
 }
 
-std::vector<std::string> names_of(const MapSource& source) {
-  std::vector<std::string> names;
-  for (const auto& [tensor, number] : source.tensors) names.push_back(tensor.name);
-  return names;
-}
-
 /// The conversion of one checkpoint's tensors.
 class Conversion {
  public:
@@ -78,7 +74,7 @@ class Conversion {
         wish_(wish),
         is_kept_(is_kept),
         wanted_(wish.names.begin(), wish.names.end()),
-        from_names_(map, sizes, from_, stacked_in(map, names_of(source))),
+        from_names_(map, sizes, from_, stacked_in(map, source.names())),
         to_names_(map, sizes, to_, stacked_in_target(map, wish)),
         is_skipped_(map.rules.size(), false),
         is_used_(map.rules.size(), false) {
@@ -196,8 +192,12 @@ class Conversion {
     return map_.states[from_][*state.state_pattern].text().starts_with("{state}");
   }
 
-  /// Whether some tensor's weight is beside a state of this kind. Else it is a word before all names: "module".
+  /// Whether some tensor's weight is beside a state of this kind, or no module is called so. Else it is a word before
+  /// all names: "module".
   bool is_state(const SideNames::Match& state) {
+    constexpr std::array<std::string_view, 5> states_alone{"exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer",
+                                                           "fp32_param"};
+    if (std::ranges::find(states_alone, state.state) != states_alone.end()) return true;
     const auto has_weight = [&](const SideNames::Match& match) {
       return in_source_.contains(from_names_.name(from_names_.entries()[match.entry].text, match.values));
     };
@@ -370,12 +370,17 @@ class Conversion {
     std::vector<std::string> texts;
     for (const SideNames::Entry& entry : from_names_.entries()) texts.push_back(entry.text.name());
     const auto similar = nearest(unknown_.front(), texts, 1);
-    throw Error(Kind::input, map_.origin,
-                {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"" +
-                     (similar.empty() ? "" : ", and the nearest is \"" + similar.front() + "\""),
-                 "a rule for each tensor",
-                 "add rules, or \"drop\" what is no weight",
-                 {Advice::What::leave_out, ""}});
+    const std::string without_prefix = advice_on_prefix(unknown_, [&](const std::string& name) {
+      const auto match = from_names_.match(name, is_skipped_);
+      return match && !match->state_pattern;
+    });
+    throw Error(
+        Kind::input, map_.origin,
+        {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"" +
+             (similar.empty() ? "" : ", and the nearest is \"" + similar.front() + "\""),
+         "a rule for each tensor", without_prefix.empty() ? "add rules, or \"drop\" what is no weight" : without_prefix,
+         without_prefix.empty() ? Advice{Advice::What::leave_out, ""} : Advice{}})
+        .of_parameter(unknown_.front());
   }
 
   void check_scales() {
@@ -749,6 +754,13 @@ class Conversion {
 };
 
 }  // namespace
+
+std::vector<std::string> MapSource::names() const {
+  std::vector<std::string> names;
+  names.reserve(tensors.size());
+  for (const auto& [tensor, number] : tensors) names.push_back(tensor.name);
+  return names;
+}
 
 MappedTensors map_tensors(const NameMap& map, const MapSizes& sizes, MapSide from, const MapSource& source,
                           const MapWish& wish, const KeepMade& is_kept) {

@@ -118,6 +118,7 @@ TEST_CASE("a word before all names is no state") {
   const std::vector<Tensor> prefixed{tensor("module.x.0", {5}), tensor("module.x.1", {5})};
   CHECK(refusal([&] { made(prefixed, true); }).find("no rule takes module.x.0, module.x.1") != std::string::npos);
   CHECK(made(prefixed, false) == Words{"module/y.0 [5]", "module/y.1 [5]"});  // --only took the states alone
+  CHECK(made({tensor("exp_avg.x.0", {5}), tensor("exp_avg.x.1", {5})}, true).size() == 2);  // a file of moments alone
   const std::vector<Tensor> with_state{tensor("m.x.0", {5}), tensor("m.x.1", {5}), tensor("model.x.0", {5}),
                                        tensor("x.1", {5})};
   CHECK(made(with_state, true) == Words{"m/y.0 [5]", "m/y.1 [5]", "y.0 [5]", "y.1 [5]"});
@@ -173,6 +174,11 @@ TEST_CASE("what does not fit a map is told") {
         }).find("no rule takes m.2.kv") != std::string::npos);
 }
 
+TEST_CASE("of the sizes that fit beside padding the largest is named") {
+  const NameMap map = with_rule("w [(v | _), h]", "x [v, h]");
+  CHECK(refusal([&] { convert(map, 0, {tensor("w", {6, 5})}); }).find("; v=6 would fit") != std::string::npos);
+}
+
 TEST_CASE("conditions, offsets, stacks, ties and states") {
   const NameMap map =
       parse(sizes + R"("stack": {"a": {"l": "m.{l}."}}, "states": {"a": ["{state}/{name}"], "b": ["{state}.{name}"]},
@@ -212,6 +218,8 @@ TEST_CASE("a tensor has the one of its names that is expected") {
   CHECK(made({"head.1"}, [](const std::string& name) { return name == "embed"; }).empty());
   CHECK(names_of(convert(map, 0, {tensor("w2", {5})})) == Words{"embed [5]"});  // tied to what is tied
   CHECK(side_of_names(map, {"w2"}) == MapSide{0});
+  CHECK(refusal([&] { convert(map, 0, {tensor("module.w0", {5})}); }).find("--rename 'module.{x}={x}'") !=
+        std::string::npos);
 }
 
 TEST_CASE("ties that lead back are refused") {
