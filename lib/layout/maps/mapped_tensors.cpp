@@ -20,6 +20,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::size_t most_targets = std::size_t{1} << 22;
+constexpr std::size_t most_ties = 8;  // in a row
 
 std::set<std::string> axes_in_names(const MapRule& rule) {
   std::set<std::string> axes;
@@ -329,7 +330,7 @@ class Conversion {
     for (const std::string& name : wanted_) {
       if (drafts_.contains(name)) continue;
       auto first = first_name(to_, name);
-      for (std::size_t i = 0; first && !drafts_.contains(*first) && i < map_.tied.size(); ++i)
+      for (std::size_t i = 0; first && !drafts_.contains(*first) && i < most_ties; ++i)
         first = first_name(to_, *first);  // one may be tied to another
       if (!first || !drafts_.contains(*first)) continue;
       firsts.insert(*first);
@@ -355,13 +356,25 @@ class Conversion {
     unknown_.push_back(tensor.name);
   }
 
+  /// A rule's tensor for whose sizes a name has too large a number, `"layers.{l}.w" with l=3`; empty if there is none.
+  std::string too_small_for(const std::string& name) const {
+    for (const SideNames::Entry& entry : from_names_.entries()) {
+      if (!entry.text.pattern().matches(name) || from_names_.values(entry.text, name)) continue;
+      std::string words = "\"" + entry.text.name() + "\" with";
+      for (const std::string& axis : number_axes(entry.text))
+        words += " " + axis + "=" + std::to_string(sizes_.size(axis));
+      return words;
+    }
+    return "";
+  }
+
   void refuse_unknown() {
     for (std::size_t i = 0; i < tied_.size(); ++i) {  // one may be tied to another
       const SecondName second = tied_[i];
       const auto of = taken_.find(second.of);
       if (of != taken_.end())
         result_.equal.emplace_back(second.number, of->second.number);
-      else if (i < source_.tensors.size() * map_.tied.size())
+      else if (i < source_.tensors.size() * most_ties)
         take(second.of, *second.tensor, second.number);  // one of the two is enough
       else
         unknown_.push_back(second.tensor->name);  // ties that lead nowhere
@@ -369,17 +382,21 @@ class Conversion {
     if (unknown_.empty()) return;
     std::vector<std::string> texts;
     for (const SideNames::Entry& entry : from_names_.entries()) texts.push_back(entry.text.name());
+    const std::string too_small = too_small_for(without_folder(unknown_.front()));
     const auto similar = nearest(unknown_.front(), texts, 1);
+    const std::string nearest_text = !too_small.empty() || similar.empty() ? too_small : "\"" + similar.front() + "\"";
     const std::string without_prefix = advice_on_prefix(unknown_, [&](const std::string& name) {
       const auto match = from_names_.match(name, is_skipped_);
       return match && !match->state_pattern;
     });
+    const std::string remedy = !too_small.empty()        ? "do the sizes fit this checkpoint? --size says them"
+                               : !without_prefix.empty() ? without_prefix
+                                                         : "add rules, or \"drop\" what is no weight";
     throw Error(
         Kind::input, map_.origin,
         {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"" +
-             (similar.empty() ? "" : ", and the nearest is \"" + similar.front() + "\""),
-         "a rule for each tensor", without_prefix.empty() ? "add rules, or \"drop\" what is no weight" : without_prefix,
-         without_prefix.empty() ? Advice{Advice::What::leave_out, ""} : Advice{}})
+             (nearest_text.empty() ? "" : ", and the nearest is " + nearest_text),
+         "a rule for each tensor", remedy, without_prefix.empty() ? Advice{Advice::What::leave_out, ""} : Advice{}})
         .of_parameter(unknown_.front());
   }
 

@@ -171,7 +171,7 @@ TEST_CASE("what does not fit a map is told") {
         }).find("but not 'h.0.v'") != std::string::npos);
   CHECK(refusal([&] {
           convert(map, 0, {tensor("m.0.kv", {8, 5}), tensor("m.2.kv", {8, 5})});
-        }).find("no rule takes m.2.kv") != std::string::npos);
+        }).find("no rule takes m.2.kv of side \"a\", and the nearest is \"m.{l}.kv\" with l=2") != std::string::npos);
 }
 
 TEST_CASE("of the sizes that fit beside padding the largest is named") {
@@ -231,6 +231,16 @@ TEST_CASE("ties that lead back are refused") {
   CHECK(tied(R"([{"a": {"u": "v"}}, {"a": {"v": "w", "w": "u"}}])").find("/tied/1/a/w: ") != std::string::npos);
   CHECK(tied(R"([{"a": {"u": "v"}, "when": "tie"}, {"a": {"v": "u"}, "when": "not tie"}])") == "nothing");
   CHECK(tied(R"({"a": {"u": "v"}, "b": {"v": "u"}})") == "nothing");
+  const auto chain = [](int ties) {
+    std::string text;
+    for (int i = 1; i <= ties; ++i)
+      text += (i > 1 ? ", \"w" : "\"w") + std::to_string(i) + "\": \"w" + std::to_string(i - 1) + "\"";
+    return R"({"a": {)" + text + "}}";
+  };
+  CHECK(tied(chain(9)).find("/tied/a/w9: found more than 8 ties in a row") != std::string::npos);
+  const NameMap longest =
+      parse(sizes + R"("tied": )" + chain(8) + R"(, "tensors": [{"a": "w0 [h]", "b": "embed [h]"}])");
+  CHECK(names_of(convert(longest, 0, {tensor("w8", {5})})) == Words{"embed [5]"});
   const NameMap endless = parse(sizes + R"("tied": {"a": {"x.{rest}": "x.x.{rest}"}}, "tensors": [])");
   CHECK(refusal([&] { convert(endless, 0, {tensor("x.w", {5})}); }).find("no rule takes x.w") != std::string::npos);
 }
