@@ -54,7 +54,8 @@ const SizedMap* NameMapping::map_of(const std::vector<std::string>& names) const
     });
     throw Error(Kind::input, "the source's names",
                 {join(names, 3) + ": no map has them", "names that a side of " + join(known) + " has",
-                 without_prefix.empty() ? "say which map and side: --names MAP#SIDE" : without_prefix});
+                 without_prefix.empty() ? "say which map and side: --names MAP#SIDE" : without_prefix})
+        .of_parameter(names.empty() ? "" : names.front());
   }
   std::vector<std::string> equal;
   for (const Fit& fit : fits) equal.push_back(fit.map->map.origin);
