@@ -292,6 +292,8 @@ std::shared_ptr<const NameMapping> mapping_between(const CompareJob& job, const 
                          of_source, of_output);
     } catch (const Error&) {  // no map has A's names, or several have
     }
+    if (const auto text = missing_map(*mapping, of_a.names(), names_of_b); !text.found.empty())
+      log::warn("{}; {}", text.found, text.remedy);
     mapping = nullptr;
   });
   return mapping;

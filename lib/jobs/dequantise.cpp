@@ -24,17 +24,15 @@ bool may_have_codes(const Checkpoint& checkpoint, const Placement& placement) {
   return checkpoint.dequantised() == nullptr && std::ranges::any_of(placement.tensors(), may_be_quantised);
 }
 
-/// Throws another error in place of a map's if that names a tensor of a quantised weight that no map moves: only scales
-/// of 8-bit floats follow their codes.
+/// Throws another error in place of a map's if that is about a tensor of a quantised weight that no map moves: only
+/// scales of 8-bit floats follow their codes.
 void refuse_unmoved(const Error& error, const Placement& source) {
-  const std::string_view told = error.what();
   for (const QuantisedWeight& weight : quantised_weights(source.tensors(), {}).weights) {
     std::vector<std::string> names;
     weight.for_each_tensor([&](const std::string& name) { names.push_back(name); });
     const auto codes = source.find(weight.codes);
-    if ((codes && is_fp8(source.tensors()[*codes].dtype)) ||
-        std::ranges::none_of(names, [&](const std::string& name) { return told.find(name) != std::string_view::npos; }))
-      continue;
+    const bool is_meant = std::ranges::find(names, error.parameter()) != names.end();
+    if (!is_meant || (codes && is_fp8(source.tensors()[*codes].dtype))) continue;
     throw Error(error.kind(), "weight '" + weight.name + "'",
                 {"it is " + weight.what + " in " + join(names) + ", and the map does not take each of these whole",
                  "numbers, or 8-bit floats with their scales", "--dequantize bf16 makes numbers of them first"});
@@ -114,7 +112,7 @@ void refuse_codes(const Checkpoint& checkpoint, const Placement& placement, Comm
 void check_moved_codes(const Checkpoint& checkpoint, const Placement& source, const Placement& target,
                        Communicator& processes) {
   const auto may_be_part = [](const Tensor& tensor) {
-    return may_be_quantised(tensor) || tensor.name.ends_with("weight_scale") || tensor.name.ends_with("scale_inv");
+    return may_be_quantised(tensor) || is_named_as_scales(tensor.name);
   };
   if (checkpoint.dequantised() != nullptr || std::ranges::none_of(source.tensors(), may_be_part)) return;
   const std::vector<Tensor>& tensors = source.tensors();

@@ -86,6 +86,10 @@ OriginalText config_in(const std::vector<std::filesystem::path>& models) {
   return {small_text(config, most_map_bytes, "a model's config.json"), config.string()};
 }
 
+ModelConfig model_config(const OriginalText& text) {
+  return text.first.empty() ? ModelConfig() : ModelConfig(text.first, text.second);
+}
+
 NameMap read_map_file(const std::filesystem::path& path, TextsOfMap& texts) {
   const auto open = [&](const std::filesystem::path& file) {
     return texts.emplace_back(small_text(file, most_map_bytes, "a map of names"), file.filename().string());
@@ -128,12 +132,13 @@ MapTexts read_texts(const std::string& map, const MapWord& of_source, const MapW
     }
     return texts;
   }
-  const std::string& where = texts.config.second;
-  const std::string type = where.empty() ? "" : ModelConfig(texts.config.first, where).model_type();
-  for_each_ready_map([&](const NameMap& ready, TextsOfMap& of_map, const std::filesystem::path&) {
-    if (std::find(ready.models.begin(), ready.models.end(), type) != ready.models.end())
-      texts.maps.push_back(std::move(of_map));
-  });
+  const ModelConfig config = model_config(texts.config);
+  for (const std::string& type : config.model_types()) {
+    for_each_ready_map([&](const NameMap& ready, TextsOfMap& of_map, const std::filesystem::path&) {
+      if (std::ranges::find(ready.models, type) != ready.models.end()) texts.maps.push_back(std::move(of_map));
+    });
+    if (!texts.maps.empty()) break;  // else for the text model in this one
+  }
   return texts;
 }
 
@@ -188,10 +193,6 @@ class SpokenNames {
   PatternIndex index_;
   std::vector<std::size_t> literals_;
 };
-
-ModelConfig model_config(const OriginalText& text) {
-  return text.first.empty() ? ModelConfig() : ModelConfig(text.first, text.second);
-}
 
 NameMap parsed(const TextsOfMap& texts) {
   std::size_t next = 1;
@@ -269,10 +270,37 @@ std::vector<MapFit> fits_of_ready_maps(const std::vector<std::string>& names) {
     const std::array<std::uint64_t, 2> taken = names_taken(map, names);
     for (const MapSide side : {0, 1})
       if (taken[side] != 0)
-        fits.push_back({file.stem().string(), map.sides[side], map.sides[other_side(side)], map.models, taken[side]});
+        fits.push_back({file.stem().string(), map.sides[side], map.sides[other_side(side)], map.models, taken[side],
+                        map.rules.size()});
   });
-  std::stable_sort(fits.begin(), fits.end(), [](const MapFit& a, const MapFit& b) { return a.taken > b.taken; });
+  std::ranges::stable_sort(fits, std::less(), [](const MapFit& fit) { return std::pair(~fit.taken, fit.rules); });
   return fits;
+}
+
+Error::Text missing_map(const NameMapping& mapping, const std::vector<std::string>& names,
+                        const std::vector<std::string>& wanted) {
+  if (mapping.has_maps()) return {};
+  if (files_of_ready_maps().empty())
+    return {"no map of names is in " + ready_maps().string(), "the maps that come with the programs",
+            "set CKPT_NAMES to their folder layouts/names"};
+  const std::vector<MapFit> fits = fits_of_ready_maps(names);
+  std::vector<std::string> maps;
+  for (const MapFit& of_wanted : fits_of_ready_maps(wanted))
+    for (const MapFit& fit : fits)
+      if (fit.map == of_wanted.map && fit.side == of_wanted.other_side && fit.taken == fits.front().taken &&
+          2 * fit.taken > names.size())
+        maps.push_back(fit.map);
+  if (maps.empty()) return {};
+  std::string found = "there is no config.json, which says the map of names";
+  if (const OriginalText& config = mapping.config(); !config.second.empty()) {
+    const auto types = model_config(config).model_types();
+    found = types.empty() ? config.second + " has no model_type, which says the map of names"
+                          : "no map of names is for the model_type '" + join(types) + "' of " + config.second;
+  }
+  const std::string others = maps.size() == 1 ? "" : ", as others do: " + join({maps.begin() + 1, maps.end()}, 3);
+  return {found, "one that has " + join(names, 3),
+          "give --names " + maps.front() + ", which takes " + std::to_string(fits.front().taken) + " of " +
+              std::to_string(names.size()) + " names" + others};
 }
 
 bool may_say_map(const MapPlaces& places, Communicator& processes) {

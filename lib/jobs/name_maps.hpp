@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "checkpoint/checkpoint.hpp"
 #include "jobs/types/name_mapping.hpp"
 #include "layout/language/layout.hpp"
@@ -23,10 +24,17 @@ struct MapFit {
   std::string other_side;
   std::vector<std::string> models;  ///< values of config.json's model_type that the map is for
   std::uint64_t taken = 0;          ///< names that the side's rules take, themselves or as a tensor's state
+  std::size_t rules = 0;
 };
 
-/// Returns the sides that take any of the names, the one that takes most first. For one process.
+/// Returns the sides that take any of the names: the one that takes most first, and of equal ones the map with fewest
+/// rules. For one process.
 std::vector<MapFit> fits_of_ready_maps(const std::vector<std::string>& names);
+
+/// Why no map makes `wanted` of `names`, and the option that says one; found is empty if that is not so: a map is in
+/// use, or none that comes with the programs has most of these names. For one process.
+Error::Text missing_map(const NameMapping& mapping, const std::vector<std::string>& names,
+                        const std::vector<std::string>& wanted);
 
 /// The places in which a job looks for a map, its side and its sizes.
 struct MapPlaces {

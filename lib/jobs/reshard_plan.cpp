@@ -371,6 +371,17 @@ void with_advice_on_codes(const ReshardSides& sides, const Refuse& refuse) {
   }
 }
 
+/// Throws input if the output is to have other names than the source, and no map was chosen for them.
+void check_map_chosen(const ReshardJob& job, const ReshardSides& sides) {
+  if (!job.names.mapping) return;
+  std::vector<std::string> names;
+  for (const Tensor& tensor : sides.selection.tensors) names.push_back(tensor.name);
+  const auto is_expected = [&](const std::string& name) { return sides.expected.shape(name).has_value(); };
+  if (std::ranges::any_of(names, is_expected)) return;
+  if (const auto text = missing_map(*job.names.mapping, names, sides.expected.names()); !text.found.empty())
+    throw Error(Kind::input, sides.expected.origin(), text);
+}
+
 /// A directory of a model has no place for the trainer's objects: they are left out, with a note.
 void drop_leaves(const Checkpoint& checkpoint, ReshardSides& sides) {
   std::set<std::string> names;
@@ -438,6 +449,7 @@ std::vector<std::string> resolve_source_side(const ReshardJob& job, SourceStore&
   agree(processes, [&] {
     if (job.names.mapping && processes.rank() == 0)
       check_trainer(*job.names.mapping, sides.selection.recut_states, checkpoint, store);
+    if (!found.lines.empty()) check_map_chosen(job, sides);
     with_advice_on_codes(sides, [&] {
       sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change,
                             job.names.rename.empty());

@@ -444,9 +444,11 @@ class Conversion:
                 self.tensors.setdefault(first, value)
 
     def tie_back(self):
-        for second, first in self.tied(self.target).items():
-            if second in self.wanted and first in self.made:
-                self.made.setdefault(second, self.made[first])
+        tied = {second: first for second, first in self.tied(self.target).items() if second in self.wanted and first in self.made}
+        for second, first in tied.items():
+            self.made.setdefault(second, self.made[first])
+        for first in set(tied.values()) - set(self.wanted):
+            del self.made[first]
 
     def split_states(self):
         """State -> name -> tensor; None for what no form of `states` takes."""

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -27,6 +28,9 @@ constexpr std::size_t most_kinds = 3;         // of which a change is looked for
 constexpr std::size_t most_changes = 64;      // of a rule
 constexpr std::size_t most_others = 256;      // tensors that may be meant
 constexpr std::size_t most_boxes_again = 32;  // that are read again for each change
+constexpr std::size_t most_layers = 8;        // of which others are looked for
+constexpr std::size_t most_boxes_of_layer = 2;
+constexpr double least_of_order = 0.5;  // correlation of a layer with the one that it is
 
 std::string in_words(double correlation) {
   char text[16];
@@ -80,10 +84,14 @@ class Search {
     found.is_compared = true;
     found.typical = *verdict_.typical;
     found.tells = verdict_.can_tell();
-    std::erase_if(verdict_.unlike, [&](const Unlike& each) {
-      return std::any_of(excused.begin(), excused.end(),
-                         [&](const Pattern& pattern) { return pattern.matches(samples_[each.sample].name); });
-    });
+    const auto is_excused = [&](const std::string& name) {
+      return std::ranges::any_of(excused, [&](const Pattern& pattern) { return pattern.matches(name); });
+    };
+    if (!found.tells) {
+      find_order(is_excused, found);
+      return found;
+    }
+    std::erase_if(verdict_.unlike, [&](const Unlike& each) { return is_excused(samples_[each.sample].name); });
     if (verdict_.unlike.empty()) return found;
     for (const Unlike& each : verdict_.unlike) found.unlike.push_back(samples_[each.sample].name);
     const Unlike& first = verdict_.unlike.front();
@@ -205,6 +213,62 @@ class Search {
                                 : texts[*best] + " it would be " + in_words(correlation);
   }
 
+  /// Where no layer is like its namesake: whether each is like another layer of the other checkpoint. Then all are of
+  /// one training, in another order.
+  template <class IsExcused>
+  void find_order(const IsExcused& is_excused, LikenessFound& found) {
+    std::map<std::string, std::vector<std::size_t>> kinds;
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      const std::string kind = kind_of(samples_[i].name);
+      if (!samples_[i].is_vector() && std::ranges::count(kind, '#') == 1 && !is_excused(samples_[i].name) &&
+          correlation_of(samples_[i]) < least_of_order)
+        kinds[kind].push_back(i);
+    }
+    if (kinds.empty()) return;
+    auto& layers = std::ranges::max_element(kinds, {}, [](const auto& kind) { return kind.second.size(); })->second;
+    if (layers.size() > most_layers) layers.resize(most_layers);
+    std::vector<Question> questions;
+    std::vector<std::size_t> ends;  // of each layer's questions
+    for (const std::size_t layer : layers) {
+      const Question& of = questions_[layer];
+      TensorBoxes boxes = of.boxes;
+      if (boxes.boxes.size() > most_boxes_of_layer) boxes.boxes.resize(most_boxes_of_layer);
+      for (const ParameterId other : others_of(of, true))
+        questions.push_back(question(sources_.planner, of.parameter, other, boxes));
+      ends.push_back(questions.size());
+    }
+    const std::vector<TensorSample> tried = answers(questions, compared_, processes_);
+    std::vector<std::string> ours;
+    std::vector<std::string> theirs;
+    double least = 1;
+    for (std::size_t n = 0, q = 0; n < layers.size(); ++n) {
+      double most = 0;
+      const Question* like = nullptr;
+      for (; q < ends[n]; ++q)
+        if (const double r = correlation_of(tried[q]); r > most) {
+          most = r;
+          like = &questions[q];
+        }
+      least = std::min(least, most);
+      if (least < least_of_order) return;
+      ours.push_back(layer_of(samples_[layers[n]].name));
+      theirs.push_back(layer_of(sources_.of_other.tensors()[like->other].name));
+    }
+    for (const auto& [kind, members] : kinds)
+      for (const std::size_t i : members) found.unlike.push_back(samples_[i].name);
+    found.tells = true;
+    found.first = "correlation " + in_words(*verdict_.typical);
+    found.typical = least;
+    found.change = join(ours, most_layers) + " are like " + join(theirs, most_layers) + " of " + sources_.other_name +
+                   ": is the order of the layers right?";
+  }
+
+  static double correlation_of(const TensorSample& sample) {
+    Moments whole;
+    for (const Moments& block : sample.blocks) whole.add(block);
+    return whole.correlation().value_or(0);
+  }
+
   std::vector<NameMapping::Change> rule_changes(const std::string& name) const {
     if (!sources_.names.mapping) return {};
     return sources_.names.mapping->changes(taken_by_map(sources_.names, sources_.planner.source()), name);
@@ -220,7 +284,7 @@ class Search {
   }
 
   /// Tensors of the other checkpoint with the same shape: in the same layer, or of the same kind under other numbers.
-  std::vector<ParameterId> others_of(const Question& question) const {
+  std::vector<ParameterId> others_of(const Question& question, bool are_of_kind = false) const {
     std::vector<ParameterId> others;
     const std::vector<Tensor>& all = sources_.of_other.tensors();
     const std::string name = all[question.other].name;
@@ -230,7 +294,7 @@ class Search {
             is_meant(all[p].name))
           others.push_back(p);
     };
-    take([layer = layer_of(name)](const std::string& other) { return layer_of(other) == layer; });
+    if (!are_of_kind) take([layer = layer_of(name)](const std::string& other) { return layer_of(other) == layer; });
     take([&, kind = kind_of(name)](const std::string& other) {
       return kind_of(other) == kind && differ_once(other, name);
     });

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "layout/maps/map_names.hpp"
 #include "layout/maps/rule_changes.hpp"
 #include "layout/names/name_groups.hpp"
 #include "layout/placement/quantised_weights.hpp"
@@ -47,10 +48,15 @@ const SizedMap* NameMapping::map_of(const std::vector<std::string>& names) const
   if (fits.size() == 1) return fits.front().map;
   std::vector<std::string> known;
   for (const auto& each : maps_) known.push_back(each->map.origin);
-  if (fits.empty())
+  if (fits.empty()) {
+    const std::string without_prefix = names.empty() ? "" : advice_on_prefix(names, [&](const std::string& name) {
+      return std::ranges::any_of(maps_, [&](const auto& each) { return side_of_names(each->map, {name}).has_value(); });
+    });
     throw Error(Kind::input, "the source's names",
                 {join(names, 3) + ": no map has them", "names that a side of " + join(known) + " has",
-                 "say which map and side: --names MAP#SIDE"});
+                 without_prefix.empty() ? "say which map and side: --names MAP#SIDE" : without_prefix})
+        .of_parameter(names.empty() ? "" : names.front());
+  }
   std::vector<std::string> equal;
   for (const Fit& fit : fits) equal.push_back(fit.map->map.origin);
   throw Error(Kind::input, "the source's names",
@@ -58,9 +64,7 @@ const SizedMap* NameMapping::map_of(const std::vector<std::string>& names) const
 }
 
 NameMapping::Choice NameMapping::choose(const MapSource& source) const {
-  std::vector<std::string> names;
-  names.reserve(source.tensors.size());
-  for (const auto& [tensor, number] : source.tensors) names.push_back(tensor.name);
+  const std::vector<std::string> names = source.names();
   const SizedMap* const chosen = map_of(names);
   if (chosen == nullptr) return {};
   return {chosen, chosen->from ? *chosen->from

@@ -69,6 +69,10 @@ class NameMapping {
   /// Throws input if a size that was used differs from the one that the source's trainer recorded.
   void check_sizes(const ModelConfig& recorded) const;
 
+  /// Whether any map may count; else all names stay as they are.
+  bool has_maps() const noexcept { return !maps_.empty(); }
+  const OriginalText& config() const noexcept { return config_; }
+
   /// Whether the output's side lists a name under `drop`: it holds no weight.
   bool is_no_weight(const std::string& name) const;
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/checked.hpp"
+#include "base/shell_word.hpp"
 
 namespace ckpt {
 
@@ -12,6 +13,20 @@ std::string without_folder(const std::string& name) {
   for (const std::string_view folder : {weights_folder, weights_key})
     if (name.starts_with(folder)) return name.substr(folder.size());
   return name;
+}
+
+std::string advice_on_prefix(const std::vector<std::string>& names,
+                             const std::function<bool(const std::string& rest)>& is_known) {
+  const std::string& first = names.front();
+  std::string advice;  // of the longest: "module." alone may look like a state's word
+  for (std::size_t end = first.find_first_of("./"); end != std::string::npos;
+       end = first.find_first_of("./", end + 1)) {
+    const std::string prefix = first.substr(0, end + 1);
+    if (!std::ranges::all_of(names, [&](const std::string& name) { return name.starts_with(prefix); })) break;
+    if (is_known(first.substr(end + 1)))
+      advice = "take '" + prefix + "' away first, in a job of its own with --rename " + shell_word(prefix + "{x}={x}");
+  }
+  return advice;
 }
 
 std::optional<StateOfName> state_of(const Pattern& pattern, const std::string& name) {

@@ -23,6 +23,11 @@ inline constexpr std::string_view weights_key = "model.";
 /// first.
 std::string without_folder(const std::string& name);
 
+/// What to do where all names begin with words that a map does not know, "module.": `is_known` says whether it knows
+/// the rest. Empty if it is not so.
+std::string advice_on_prefix(const std::vector<std::string>& names,
+                             const std::function<bool(const std::string& rest)>& is_known);
+
 /// A state's name in its parts.
 struct StateOfName {
   std::string weight;

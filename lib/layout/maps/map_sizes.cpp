@@ -47,7 +47,12 @@ ModelConfig::ModelConfig(const std::string& json_text, std::string origin) : ori
   if (!json.is_object()) throw Error(Kind::input, origin_, {"no object", "a model's config.json", ""});
   for (const auto& [name, value] : json.items()) fields_[name] = value_of(value);
   const auto text = json.find("text_config");
-  if (text == json.end() || !text->is_object()) return;
+  const bool has_text = text != json.end() && text->is_object();
+  for (const auto* const object : {&json, has_text ? &*text : nullptr})
+    if (const auto type = object == nullptr ? json.end() : object->find("model_type");
+        object != nullptr && type != object->end() && type->is_string())
+      model_types_.push_back(type->get<std::string>());
+  if (!has_text) return;
   for (const auto& [name, value] : text->items())
     if (field(name).kind == FormulaValue::Kind::nothing) fields_[name] = value_of(value);
 }

@@ -20,11 +20,13 @@ class ModelConfig {
 
   const std::string& origin() const noexcept { return origin_; }
   const FormulaValue& field(const std::string& name) const;
-  std::string model_type() const { return field("model_type").text; }
+  /// Its `model_type`, and the other one that `text_config` has: the model and the text model in it.
+  const std::vector<std::string>& model_types() const noexcept { return model_types_; }
 
  private:
   std::string origin_;
   std::map<std::string, FormulaValue> fields_;
+  std::vector<std::string> model_types_;
 };
 
 /// The sizes of a map's axes, reckoned when asked for. It refers to the map.

@@ -1,9 +1,11 @@
 #include "layout/maps/mapped_tensors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -18,6 +20,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::size_t most_targets = std::size_t{1} << 22;
+constexpr std::size_t most_ties = 8;  // in a row
 
 std::set<std::string> axes_in_names(const MapRule& rule) {
   std::set<std::string> axes;
@@ -59,12 +62,6 @@ std::vector<bool> stacked_in_target(const NameMap& map, const MapWish& wish) {
   return is_stacked;
 }
 
-std::vector<std::string> names_of(const MapSource& source) {
-  std::vector<std::string> names;
-  for (const auto& [tensor, number] : source.tensors) names.push_back(tensor.name);
-  return names;
-}
-
 /// The conversion of one checkpoint's tensors.
 class Conversion {
  public:
@@ -78,7 +75,7 @@ class Conversion {
         wish_(wish),
         is_kept_(is_kept),
         wanted_(wish.names.begin(), wish.names.end()),
-        from_names_(map, sizes, from_, stacked_in(map, names_of(source))),
+        from_names_(map, sizes, from_, stacked_in(map, source.names())),
         to_names_(map, sizes, to_, stacked_in_target(map, wish)),
         is_skipped_(map.rules.size(), false),
         is_used_(map.rules.size(), false) {
@@ -92,9 +89,9 @@ class Conversion {
     refuse_unknown();
     check_scales();
     if (source_.are_all) check_complete();
+    if (!map_.tied.empty()) add_tied();
     check_arithmetic();
     for (const auto& [name, draft] : drafts_) build(name, draft);
-    add_tied();
     tell_passed_over();
     return std::move(result_);
   }
@@ -130,13 +127,19 @@ class Conversion {
     ParameterId number = 0;
   };
 
-  /// The first name of a tensor that has this second one.
-  std::optional<std::string> tied_to(const TiedName& tied, const SideNames& names, const std::string& name) const {
-    const auto values = names.values(tied.name, name);
-    const auto axes = number_axes(tied.name);
-    const bool is_tied = values && holds(tied.when, {axes.begin(), axes.end()}, *values, sizes_).value_or(false);
-    return is_tied ? std::optional(names.name(tied.of, *values)) : std::nullopt;
+  /// The first name of a tensor that has this second one on a side.
+  std::optional<std::string> first_name(MapSide side, const std::string& second) const {
+    const SideNames& names = side == from_ ? from_names_ : to_names_;
+    for (const TiedName& tied : map_.tied) {
+      const auto values = tied.side == side ? names.values(tied.name, second) : std::nullopt;
+      const auto axes = number_axes(tied.name);
+      if (values && holds(tied.when, {axes.begin(), axes.end()}, *values, sizes_).value_or(false))
+        return names.name(tied.of, *values);
+    }
+    return std::nullopt;
   }
+
+  bool is_kept(const std::string& name) const { return !is_kept_ || is_kept_(name); }
 
   std::string where(std::size_t rule) const { return map_.rules[rule].place; }
 
@@ -190,8 +193,12 @@ class Conversion {
     return map_.states[from_][*state.state_pattern].text().starts_with("{state}");
   }
 
-  /// Whether some tensor's weight is beside a state of this kind. Else it is a word before all names: "module".
+  /// Whether some tensor's weight is beside a state of this kind, or no module is called so. Else it is a word before
+  /// all names: "module".
   bool is_state(const SideNames::Match& state) {
+    constexpr std::array<std::string_view, 5> states_alone{"exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer",
+                                                           "fp32_param"};
+    if (std::ranges::find(states_alone, state.state) != states_alone.end()) return true;
     const auto has_weight = [&](const SideNames::Match& match) {
       return in_source_.contains(from_names_.name(from_names_.entries()[match.entry].text, match.values));
     };
@@ -293,7 +300,7 @@ class Conversion {
       name = to_names_.state_name(0, match.state, name);
     }
     if (std::string other = std::string(weights_folder) + name; wanted_.contains(other)) name = std::move(other);
-    if (is_kept_ && !is_kept_(name)) return;
+    if (!is_kept(name) && !may_have_second(name)) return;
     Draft made{rule, target, {}, match.state_pattern, match.state, by};
     for (const std::string& axis : number_axes(text)) made.values.numbers[axis] = values.numbers.at(axis);
     made.values.texts = values.texts;
@@ -310,6 +317,30 @@ class Conversion {
                    {Advice::What::leave_out, ""}});
   }
 
+  /// Whether the output may have this tensor under another name.
+  bool may_have_second(const std::string& name) const {
+    return !wanted_.empty() && std::ranges::any_of(map_.tied, [&](const TiedName& tied) {
+      return tied.side == to_ && tied.of.pattern().matches(name);
+    });
+  }
+
+  /// A second name is written where it is expected; the first is not where a second one is expected in its place.
+  void add_tied() {
+    std::set<std::string> firsts;
+    for (const std::string& name : wanted_) {
+      if (drafts_.contains(name)) continue;
+      auto first = first_name(to_, name);
+      for (std::size_t i = 0; first && !drafts_.contains(*first) && i < most_ties; ++i)
+        first = first_name(to_, *first);  // one may be tied to another
+      if (!first || !drafts_.contains(*first)) continue;
+      firsts.insert(*first);
+      drafts_.emplace(name, drafts_.at(*first));
+    }
+    std::erase_if(drafts_, [&](const auto& draft) {
+      return !is_kept(draft.first) || (firsts.contains(draft.first) && !wanted_.contains(draft.first));
+    });
+  }
+
   void take_unmatched(const std::string& name, const Tensor& tensor, ParameterId number) {
     if (const auto scales = source_.scales.find(name); scales != source_.scales.end()) {
       scales_.emplace(scales->second.codes, Scales{&tensor, number, &scales->second});
@@ -321,12 +352,20 @@ class Conversion {
       return;
     }
     for (const std::string& in_rules : {name, without_folder(name)})
-      for (const TiedName& tied : map_.tied)
-        if (const auto of = tied.side == from_ ? tied_to(tied, from_names_, in_rules) : std::nullopt) {
-          tied_.push_back({*of, &tensor, number});
-          return;
-        }
-    unknown_.push_back(name);
+      if (const auto of = first_name(from_, in_rules)) return void(tied_.push_back({*of, &tensor, number}));
+    unknown_.push_back(tensor.name);
+  }
+
+  /// A rule's tensor for whose sizes a name has too large a number, `"layers.{l}.w" with l=3`; empty if there is none.
+  std::string too_small_for(const std::string& name) const {
+    for (const SideNames::Entry& entry : from_names_.entries()) {
+      if (!entry.text.pattern().matches(name) || from_names_.values(entry.text, name)) continue;
+      std::string words = "\"" + entry.text.name() + "\" with";
+      for (const std::string& axis : number_axes(entry.text))
+        words += " " + axis + "=" + std::to_string(sizes_.size(axis));
+      return words;
+    }
+    return "";
   }
 
   void refuse_unknown() {
@@ -335,19 +374,30 @@ class Conversion {
       const auto of = taken_.find(second.of);
       if (of != taken_.end())
         result_.equal.emplace_back(second.number, of->second.number);
-      else if (i < source_.tensors.size())
+      else if (i < source_.tensors.size() * most_ties)
         take(second.of, *second.tensor, second.number);  // one of the two is enough
+      else
+        unknown_.push_back(second.tensor->name);  // ties that lead nowhere
     }
     if (unknown_.empty()) return;
     std::vector<std::string> texts;
     for (const SideNames::Entry& entry : from_names_.entries()) texts.push_back(entry.text.name());
-    const std::string nearest_text = nearest(unknown_.front(), texts, 1).front();
-    throw Error(Kind::input, map_.origin,
-                {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\", and the nearest is \"" +
-                     nearest_text + "\"",
-                 "a rule for each tensor",
-                 "add rules, or \"drop\" what is no weight",
-                 {Advice::What::leave_out, ""}});
+    const std::string too_small = too_small_for(without_folder(unknown_.front()));
+    const auto similar = nearest(unknown_.front(), texts, 1);
+    const std::string nearest_text = !too_small.empty() || similar.empty() ? too_small : "\"" + similar.front() + "\"";
+    const std::string without_prefix = advice_on_prefix(unknown_, [&](const std::string& name) {
+      const auto match = from_names_.match(name, is_skipped_);
+      return match && !match->state_pattern;
+    });
+    const std::string remedy = !too_small.empty()        ? "do the sizes fit this checkpoint? --size says them"
+                               : !without_prefix.empty() ? without_prefix
+                                                         : "add rules, or \"drop\" what is no weight";
+    throw Error(
+        Kind::input, map_.origin,
+        {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"" +
+             (nearest_text.empty() ? "" : ", and the nearest is " + nearest_text),
+         "a rule for each tensor", remedy, without_prefix.empty() ? Advice{Advice::What::leave_out, ""} : Advice{}})
+        .of_parameter(unknown_.front());
   }
 
   void check_scales() {
@@ -627,7 +677,7 @@ class Conversion {
     Tensor made{
         InternedText(ending.starts_with(':') ? name.substr(0, name.size() - 6) + ending.substr(1) : name + ending),
         of_first.dtype, of_first.shape, false};
-    if (is_kept_ && !is_kept_(name)) return;  // scales follow their codes
+    if (!is_kept(name)) return;  // scales follow their codes
     const bool is_one = std::ranges::all_of(of_all, [&](const Scales* each) { return each == &first; });
     if (is_same || (is_one && numel(of_first.shape) == 1)) return insert(made, {first.number, nullptr, of_first.name});
     Shape block(shape.size(), 1);
@@ -676,22 +726,6 @@ class Conversion {
                      "}} in a rule of the output's layout"});
   }
 
-  /// A second name is written where it is expected.
-  void add_tied() {
-    for (const std::string& name : wanted_) {
-      if (map_.tied.empty() || drafts_.contains(name) || (is_kept_ && !is_kept_(name))) continue;
-      std::optional<std::string> first;
-      for (const TiedName& tied : map_.tied)
-        if (!first && tied.side == to_) first = tied_to(tied, to_names_, name);
-      const auto of = std::find_if(result_.tensors.begin(), result_.tensors.end(),
-                                   [&](const Tensor& tensor) { return first && tensor.name == *first; });
-      if (of == result_.tensors.end()) continue;
-      Tensor second = *of;
-      second.name = InternedText(name);
-      insert(second, result_.origins[static_cast<std::size_t>(of - result_.tensors.begin())]);
-    }
-  }
-
   /// Adds a tensor in the order of names.
   void insert(Tensor tensor, MappedTensors::Origin origin) {
     const auto at = std::lower_bound(result_.tensors.begin(), result_.tensors.end(), tensor,
@@ -738,6 +772,13 @@ class Conversion {
 
 }  // namespace
 
+std::vector<std::string> MapSource::names() const {
+  std::vector<std::string> names;
+  names.reserve(tensors.size());
+  for (const auto& [tensor, number] : tensors) names.push_back(tensor.name);
+  return names;
+}
+
 MappedTensors map_tensors(const NameMap& map, const MapSizes& sizes, MapSide from, const MapSource& source,
                           const MapWish& wish, const KeepMade& is_kept) {
   return Conversion(map, sizes, from, source, wish, is_kept).convert();
@@ -758,6 +799,8 @@ std::array<std::uint64_t, 2> names_taken(const NameMap& map, const std::vector<s
             if (auto stacked = text.stacked(stack.axis, stack.prefix, stack.stacked, sizes))
               texts[side].push_back(std::move(*stacked));
       }
+    for (const TiedName& tied : map.tied)
+      if (tied.side == side) texts[side].push_back(tied.name);
     indices[side] =
         PatternIndex::of(texts[side], [](const TensorTemplate& text) -> const Pattern& { return text.pattern(); });
   }

@@ -65,6 +65,8 @@ struct MapSource {
   bool are_all = true;  ///< else numbers in names may be missing, and whole tensors, but no pieces of one
   std::map<std::string, CodeScales> scales = {};  ///< by name: those that follow their codes, if no rule takes them
   bool has_weights = false;                       ///< a kind of state of which no tensor's weight is here is none
+
+  std::vector<std::string> names() const;
 };
 
 /// Which tensors of the output are made, by name; empty: all.

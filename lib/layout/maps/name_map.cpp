@@ -142,6 +142,22 @@ void read_patterns(const Node& node, const NameMap& map, std::array<std::vector<
   }
 }
 
+/// Refuses a second name whose tensor is a second name itself, and so on until it is that of this one.
+void check_tied(const TiedName& tied, const std::vector<TiedName>& known, const Node& node) {
+  if (known.size() == most_rules) node.fail("more than " + std::to_string(most_rules) + " ties", "fewer");
+  const TiedName* at = &tied;
+  for (std::size_t i = 0; i < most_in_chain; ++i) {
+    if (at->of.pattern() == tied.name.pattern())
+      node.fail("a tie of \"" + tied.name.name() + "\" that leads back to it", "the tensor's name in \"tensors\"");
+    const auto next = std::ranges::find_if(known, [&](const TiedName& each) {
+      return each.side == tied.side && each.when.text() == tied.when.text() && each.name.pattern() == at->of.pattern();
+    });
+    if (next == known.end()) return;
+    at = &*next;
+  }
+  node.fail("more than " + std::to_string(most_in_chain) + " ties in a row", "the tensor's name in \"tensors\"");
+}
+
 void read_tied_of(const Node& node, const std::set<std::string>& sizes, MapReading& to) {
   Formula when;
   if (const auto condition = node.find("when")) when = formula_at(*condition);
@@ -157,6 +173,7 @@ void read_tied_of(const Node& node, const std::set<std::string>& sizes, MapReadi
         for (const std::string& axis : tied.of.axes_of(0))
           if (std::find(known.begin(), known.end(), axis) == known.end())
             value.fail("axis " + axis, "axes of \"" + name + "\"");
+        check_tied(tied, to.map.tied, value);
         to.map.tied.push_back(std::move(tied));
       });
     }

@@ -93,9 +93,9 @@ std::string TensorForm::fitting_sizes(const Shape& shape) const {
   for (std::uint64_t size = 1; size <= most_counted; ++size) sizes.insert(size);
   const std::vector<std::string> names = axes();
   for (const std::string& name : names)
-    for (const std::uint64_t size : sizes) {
+    for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {  // padding: anything less would fit, too
       try {
-        const MapSizes changed = sizes_.with(name, size);
+        const MapSizes changed = sizes_.with(name, *size);
         if (!TensorForm(text_, changed, rest_).fits(shape)) continue;
         std::string words;
         for (const std::string& each : names)

@@ -39,6 +39,7 @@ class TensorForm {
   /// Returns "g=8 q=4 d=128 h=4096".
   std::string sizes_in_words() const;
   /// Returns the change of one size, and of those that follow from it, with which the form fits a shape: "g=4, q=8".
+  /// Where padding leaves several, the largest.
   /// Empty if none of the likely ones does.
   std::string fitting_sizes(const Shape& shape) const;
 

@@ -439,7 +439,7 @@ class Finder {
              "it belongs to '" + codes + "', which has nothing of its kind as " + found_.weights[found->second].what);
       else if (!codes.empty())
         tell(told, *find(codes), "'" + tensor.name.str() + "' belongs to it, in no family that is known here");
-      else if (is_of_weight(tensor.name)) {
+      else if (is_named_as_scales(tensor.name)) {
         tell(told, tensor, "it belongs to codes that are not there");
         found_.incomplete.push_back("'" + tensor.name.str() + "' without its codes");
       } else
@@ -475,14 +475,6 @@ class Finder {
     return std::ranges::any_of(words, [&](std::string_view word) { return name.ends_with(word); });
   }
 
-  /// Apart from scales of activations.
-  static bool is_of_weight(const std::string& name) {
-    constexpr std::array<std::string_view, 8> words{"weight_scale", "scale_inv",   "qzeros", "absmax",
-                                                    "quant_map",    "quant_state", "SCB",    "weight_zero_point"};
-    return std::any_of(words.begin(), words.end(),
-                       [&](std::string_view word) { return name.find(word) != std::string::npos; });
-  }
-
   const std::vector<Tensor>& tensors_;
   const QuantisationConfig& config_;
   const TextOf& text_of_;
@@ -492,6 +484,12 @@ class Finder {
 };
 
 }  // namespace
+
+bool is_named_as_scales(std::string_view name) {
+  constexpr std::array<std::string_view, 8> words{"weight_scale", "scale_inv",   "qzeros", "absmax",
+                                                  "quant_map",    "quant_state", "SCB",    "weight_zero_point"};
+  return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
 
 QuantisationConfig QuantisationConfig::parse(const std::string& text, const std::string& origin) {
   const auto json = parse_json(text, origin, {Kind::input, "a model's config.json", ""});

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,10 @@ struct QuantisedWeights {
   /// Returns "48 of fp8 in blocks of 128 x 128, 2 of MXFP4"; empty if there are none.
   std::string summary() const;
 };
+
+/// Whether a name has a word of what codes of weights need beside them: scales, zero points, the numbers that codes
+/// mean. Scales of activations have none.
+bool is_named_as_scales(std::string_view name);
 
 /// Returns the text of a tensor of bytes.
 using TextOf = std::function<std::string(const std::string& name)>;

@@ -118,6 +118,7 @@ TEST_CASE("a word before all names is no state") {
   const std::vector<Tensor> prefixed{tensor("module.x.0", {5}), tensor("module.x.1", {5})};
   CHECK(refusal([&] { made(prefixed, true); }).find("no rule takes module.x.0, module.x.1") != std::string::npos);
   CHECK(made(prefixed, false) == Words{"module/y.0 [5]", "module/y.1 [5]"});  // --only took the states alone
+  CHECK(made({tensor("exp_avg.x.0", {5}), tensor("exp_avg.x.1", {5})}, true).size() == 2);  // a file of moments alone
   const std::vector<Tensor> with_state{tensor("m.x.0", {5}), tensor("m.x.1", {5}), tensor("model.x.0", {5}),
                                        tensor("x.1", {5})};
   CHECK(made(with_state, true) == Words{"m/y.0 [5]", "m/y.1 [5]", "y.0 [5]", "y.1 [5]"});
@@ -170,7 +171,12 @@ TEST_CASE("what does not fit a map is told") {
         }).find("but not 'h.0.v'") != std::string::npos);
   CHECK(refusal([&] {
           convert(map, 0, {tensor("m.0.kv", {8, 5}), tensor("m.2.kv", {8, 5})});
-        }).find("no rule takes m.2.kv") != std::string::npos);
+        }).find("no rule takes m.2.kv of side \"a\", and the nearest is \"m.{l}.kv\" with l=2") != std::string::npos);
+}
+
+TEST_CASE("of the sizes that fit beside padding the largest is named") {
+  const NameMap map = with_rule("w [(v | _), h]", "x [v, h]");
+  CHECK(refusal([&] { convert(map, 0, {tensor("w", {6, 5})}); }).find("; v=6 would fit") != std::string::npos);
 }
 
 TEST_CASE("conditions, offsets, stacks, ties and states") {
@@ -193,6 +199,50 @@ TEST_CASE("conditions, offsets, stacks, ties and states") {
   wish.names = {"embed", "head"};
   CHECK(names_of(convert(map, 0, {tensor("embed", {3})}, wish, R"({"tie": true})")) ==
         std::vector<std::string>{"embed [3]", "head [3]"});
+}
+
+TEST_CASE("a tensor has the one of its names that is expected") {
+  const NameMap map = parse(sizes + R"("states": {"a": ["{state}/{name}"], "b": ["{state}.{name}"]},
+    "tied": [{"a": {"w2": "w1", "w1": "w0"}, "b": {"head.{l}": "embed"}}], "tensors": [{"a": "w0 [h]", "b": "embed [h]"}])");
+  const std::vector<Tensor> source{tensor("w0", {5})};
+  const auto made = [&](const std::vector<std::string>& names, const KeepMade& is_kept = {}) {
+    MapWish wish;
+    wish.names = names;
+    return names_of(
+        map_tensors(map, MapSizes(map, ModelConfig("{}", "config.json"), {}), 0, source_of(source), wish, is_kept));
+  };
+  CHECK(made({"head.0", "head.1"}) == Words{"head.0 [5]", "head.1 [5]"});
+  CHECK(made({"embed", "head.1"}) == Words{"embed [5]", "head.1 [5]"});
+  CHECK(made({"other"}) == Words{"embed [5]"});
+  CHECK(made({"head.0", "head.1"}, [](const std::string& name) { return name == "head.1"; }) == Words{"head.1 [5]"});
+  CHECK(made({"head.1"}, [](const std::string& name) { return name == "embed"; }).empty());
+  CHECK(names_of(convert(map, 0, {tensor("w2", {5})})) == Words{"embed [5]"});  // tied to what is tied
+  CHECK(side_of_names(map, {"w2"}) == MapSide{0});
+  CHECK(refusal([&] { convert(map, 0, {tensor("module.w0", {5})}); }).find("--rename 'module.{x}={x}'") !=
+        std::string::npos);
+}
+
+TEST_CASE("ties that lead back are refused") {
+  const auto tied = [](const std::string& ties) {
+    return refusal([&] { parse(sizes + R"("tied": )" + ties + R"(, "tensors": [])"); });
+  };
+  CHECK(tied(R"({"a": {"w.{l}": "w.{l}"}})").find("/tied/a/w.{l}: found a tie of \"w.{l}\" that leads back") !=
+        std::string::npos);
+  CHECK(tied(R"([{"a": {"u": "v"}}, {"a": {"v": "w", "w": "u"}}])").find("/tied/1/a/w: ") != std::string::npos);
+  CHECK(tied(R"([{"a": {"u": "v"}, "when": "tie"}, {"a": {"v": "u"}, "when": "not tie"}])") == "nothing");
+  CHECK(tied(R"({"a": {"u": "v"}, "b": {"v": "u"}})") == "nothing");
+  const auto chain = [](int ties) {
+    std::string text;
+    for (int i = 1; i <= ties; ++i)
+      text += (i > 1 ? ", \"w" : "\"w") + std::to_string(i) + "\": \"w" + std::to_string(i - 1) + "\"";
+    return R"({"a": {)" + text + "}}";
+  };
+  CHECK(tied(chain(9)).find("/tied/a/w9: found more than 8 ties in a row") != std::string::npos);
+  const NameMap longest =
+      parse(sizes + R"("tied": )" + chain(8) + R"(, "tensors": [{"a": "w0 [h]", "b": "embed [h]"}])");
+  CHECK(names_of(convert(longest, 0, {tensor("w8", {5})})) == Words{"embed [5]"});
+  const NameMap endless = parse(sizes + R"("tied": {"a": {"x.{rest}": "x.x.{rest}"}}, "tensors": [])");
+  CHECK(refusal([&] { convert(endless, 0, {tensor("x.w", {5})}); }).find("no rule takes x.w") != std::string::npos);
 }
 
 TEST_CASE("sizes are reckoned exactly, from the first formula whose fields are there") {
