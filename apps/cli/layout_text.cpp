@@ -81,6 +81,15 @@ struct LayoutText {
   bool is_strategy = false;
 };
 
+/// A file that cannot be read is none: that is said when it is read.
+bool is_of_tensors(const std::filesystem::path& file, SourceStore& store) {
+  try {
+    return store.recognises(file);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// Throws layout if a checkpoint is given in place of a layout. MindSpore's have the name and the form of its
 /// strategies, of which the strategies' reader tells them.
 void refuse_checkpoint(const std::filesystem::path& path, const std::string& origin, SourceStore& store) {
@@ -88,13 +97,15 @@ void refuse_checkpoint(const std::filesystem::path& path, const std::string& ori
   std::string format;
   bool says_how = true;
   if (std::filesystem::is_regular_file(path, none)) {
+    if (!is_of_tensors(path, store)) return;
+    says_how = false;
     try {
-      if (!store.recognises(path)) return;
       const FileCatalog catalog = store.catalog(path);
       format = catalog.schema->format;
       says_how = !catalog.schema->layout.empty();
-    } catch (const Error&) {
-      return;  // what is wrong is said when it is read
+    } catch (const Error& error) {
+      if (error.kind() != Kind::input) throw;
+      format = "damaged";
     }
   } else if (const auto described = SelfDescribed::find(path)) {
     format = described->name();
