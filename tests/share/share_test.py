@@ -139,6 +139,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     options = parser.parse_args()
+    options.bin = options.bin.resolve()
     parts[options.part](options)
     print("ok")
 
