@@ -79,6 +79,8 @@ std::string words(const Advice& advice, const std::string& layout) {
       return "rename them: " + rename_options(advice.detail);
     case What::rename_or_leave_out:
       return "give it another name with --rename, or leave it out with --drop";
+    case What::say_uneven:
+      return "give --uneven ceil or --uneven balanced";
     case What::say_axes:
       return "use --to-mesh, for example " + advice.detail;
     case What::other_exchange:

@@ -220,12 +220,13 @@ WeightedPlace parse_weighted(const std::string& text) {
   return weighted;
 }
 
-/// The files of layouts and the reference, which nothing may overwrite.
+/// The files of layouts and the reference, which nothing may overwrite. A pipe (a shell's `<(…)`) is none.
 std::vector<std::filesystem::path> files_read(const Options& options) {
   std::vector<std::filesystem::path> files;
+  std::error_code none;
   for (const std::string& file :
        {options.source_layout, options.target_layout, options.delta_layout, options.expectation.reference})
-    if (!file.empty() && file != "-") files.emplace_back(file);
+    if (!file.empty() && file != "-" && !std::filesystem::is_fifo(file, none)) files.emplace_back(file);
   for (const std::string& text : options.average)
     if (std::string file = parse_weighted(text).layout; !file.empty()) files.emplace_back(std::move(file));
   return files;

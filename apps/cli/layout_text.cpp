@@ -12,8 +12,11 @@
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "frameworks/describe.hpp"
 #include "layout/language/parse_json.hpp"
+#include "layout/names/file_template.hpp"
 #include "layout/strategies/strategy.hpp"
 #include "store/stores.hpp"
 
@@ -78,9 +81,47 @@ struct LayoutText {
   bool is_strategy = false;
 };
 
-LayoutText layout_text(const std::string& file, const std::string& origin, const RankOf& rank_of) {
+/// A file that cannot be read is none: that is said when it is read.
+bool is_of_tensors(const std::filesystem::path& file, SourceStore& store) {
+  try {
+    return store.recognises(file);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Throws layout if a checkpoint is given in place of a layout. MindSpore's have the name and the form of its
+/// strategies, of which the strategies' reader tells them.
+void refuse_checkpoint(const std::filesystem::path& path, const std::string& origin, SourceStore& store) {
+  std::error_code none;
+  std::string format;
+  bool says_how = true;
+  if (std::filesystem::is_regular_file(path, none)) {
+    if (!is_of_tensors(path, store)) return;
+    says_how = false;
+    try {
+      const FileCatalog catalog = store.catalog(path);
+      format = catalog.schema->format;
+      says_how = !catalog.schema->layout.empty();
+    } catch (const Error& error) {
+      if (error.kind() != Kind::input) throw;
+      format = "damaged";
+    }
+  } else if (const auto described = SelfDescribed::find(path)) {
+    format = described->name();
+  }
+  if (format == "mindspore" || (format.empty() && !std::filesystem::exists(path / manifest_name, none))) return;
+  throw Error(
+      Kind::layout, origin,
+      {"a checkpoint" + (format.empty() ? "" : " (" + format + ")"), "a layout (JSON), or MindSpore's strategies",
+       says_how ? "print how it is cut: ckpt inspect --as-layout " + shell_word(path.string()) + " > layout.json"
+                : "were the arguments given in another order?"});
+}
+
+LayoutText layout_text(const std::string& file, const std::string& origin, const RankOf& rank_of, SourceStore& store) {
   std::error_code none;
   const bool is_directory = std::filesystem::is_directory(file, none);
+  if (file != "-") refuse_checkpoint(file, origin, store);
   const auto texts =
       is_directory ? read_strategies(file) : std::vector<StrategyText>{{origin, read_text(file, origin)}};
   const std::string& first = texts.front().text;
@@ -124,9 +165,10 @@ LayoutOfFiles read_layout_of_files(const std::string& file, const std::filesyste
     if (processes.rank() != 0) return;
     Stores stores;
     try {
-      text = layout_text(file, origin, [&](const std::string& name) -> std::optional<std::size_t> {
+      const auto rank_of = [&](const std::string& name) -> std::optional<std::size_t> {
         return checkpoint.empty() ? std::nullopt : stored_rank(checkpoint, name, stores.reading());
-      });
+      };
+      text = layout_text(file, origin, rank_of, stores.reading());
     } catch (Error& error) {
       const bool is_signal = error.kind() == Kind::interrupted || error.kind() == Kind::terminated;
       if (const std::string host = processes.host_of(0); !host.empty() && !is_signal)

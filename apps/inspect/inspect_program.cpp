@@ -153,12 +153,18 @@ std::string framework_of(const std::filesystem::path& directory) {
   return std::any_of(entries.begin(), entries.end(), is_index) ? "with an index" : "";
 }
 
+bool advises_draft(const Error& error) {
+  return error.text().advice.what == Advice::What::draft_layout ||
+         error.next_advice().what == Advice::What::draft_layout;
+}
+
 Inspection inspect(const InspectOptions& options, const FoundCheckpoint& found, const ExpectedTensors& expected,
                    const Choice& choice, SourceStore& store) {
   Inspection inspection{.path = options.path,
                         .survey = survey(found),
                         .has_given_layout = !options.layout.empty(),
                         .framework = framework_of(options.path),
+                        .may_be_drafted = !found.unplaced || advises_draft(*found.unplaced),
                         .with_all = options.all};
   if (found.checkpoint) {
     inspection.placement =

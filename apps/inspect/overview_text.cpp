@@ -105,7 +105,9 @@ std::string cut_text(const Inspection& inspection) {
   if (inspection.placement)  // one axis says no more than the number of cards
     return inspection.placement->mesh().axes.size() < 2 ? "" : mesh_text(inspection.placement->mesh());
   if (inspection.survey.files.size() == 1) return "";
-  return "the files do not say how they are cut; have a layout drafted with ckpt draft " + shell_word(inspection.path);
+  const std::string unsaid = "the files do not say how they are cut";
+  return inspection.may_be_drafted ? unsaid + "; have a layout drafted with ckpt draft " + shell_word(inspection.path)
+                                   : unsaid;
 }
 
 std::string state_text(const Overview& overview) {

@@ -22,6 +22,7 @@ struct Inspection {
   bool has_given_layout = false;               ///< the layout was given with an option: show its rules
   std::string framework = {};                  ///< whose directory it is, if that is known
   std::vector<std::string> open = {};          ///< for a picture: the parameters that the layout has no rule for
+  bool may_be_drafted = true;                  ///< files without a layout: nothing is known that no draft could solve
   bool with_all = false;                       ///< everything was asked for, however much it is
 };
 

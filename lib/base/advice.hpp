@@ -28,6 +28,7 @@ struct Advice {
     rename,          ///< the parameter
     rename_all,      ///< parameters: `detail` is the renaming, "model.{x}={x}" in each line
     rename_or_leave_out,
+    say_uneven,       ///< how what does not divide is cut
     say_axes,         ///< give the size of each axis: `detail` is an example, "tp=4"
     other_exchange,   ///< one that needs less: `detail` lists them
     excuse_by_name,   ///< excuse names that are meant to differ from the expectation

@@ -18,6 +18,7 @@
 #include "checkpoint/kept_replicas.hpp"
 #include "checkpoint/lost_files.hpp"
 #include "checkpoint/misnamed_files.hpp"
+#include "checkpoint/missing_layout.hpp"
 #include "checkpoint/newest_files.hpp"
 #include "checkpoint/read_catalogs.hpp"
 #include "checkpoint/whole_tensors.hpp"
@@ -345,8 +346,12 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   }
   if (endings.contains(torch::dcp_ending)) named.insert(torch::torch_dist_tree);
   std::vector<std::string> others;
-  for (const PassedOver& other : files_passed_over(path_, named, endings, store))
-    others.push_back(other.what.empty() ? other.name : other.name + " (" + other.what + ")");
+  std::vector<std::string> of_trainer;  // beside any checkpoint: random states, arguments
+  for (const PassedOver& other : files_passed_over(path_, named, endings, store)) {
+    const bool is_state = is_state_of_trainer(other.name) && !other.name.starts_with("optimizer");
+    (is_state ? of_trainer : others).push_back(other.what.empty() ? other.name : other.name + " (" + other.what + ")");
+  }
+  if (!of_trainer.empty()) log::info("{}: a trainer's own, left out: {}", path_.string(), join(of_trainer));
   if (others.empty()) return;
   const auto without_digits = [](std::string name) {
     std::erase_if(name, is_digit);

@@ -84,19 +84,20 @@ std::vector<std::string> list_files(const fs::path& directory, SourceStore& stor
 /// left out, of which is told; a directory without is above the checkpoints. Throws input.
 void leave_out_runs(const fs::path& path, std::vector<std::string>& names, SourceStore& store) {
   std::set<std::string> runs;
-  bool has_own = false;
+  std::vector<std::string> own;
   for (const std::string& name : names) {
     if (name.ends_with(torch::dcp_ending)) runs.insert(fs::path(name).parent_path().string());
-    has_own = has_own || (name.find('/') == std::string::npos && !is_state_of_trainer(name));
+    if (name.find('/') == std::string::npos && !is_state_of_trainer(name)) own.push_back(name);
   }
   if (runs.empty()) return;
-  if (!has_own) {
+  if (own.empty()) {
     if (auto stale = stale_pointer(path, store)) throw std::move(*stale);
     if (const auto below = checkpoints_below(path, store); !below.empty()) throw parent_directory_error(path, below);
     return;
   }
   runs.erase("");  // those right in the directory
   if (runs.empty()) return;
+  if (own.size() == 1) refuse_beside_steps(path, own.front(), store);
   std::erase_if(names, [&](const std::string& name) { return runs.contains(fs::path(name).parent_path().string()); });
   log::warn("{}: these files are read: {}; the checkpoints of torch.distributed.checkpoint below it are not: {}",
             path.string(), join(names), join({runs.begin(), runs.end()}));
@@ -177,8 +178,9 @@ std::optional<Error> read_as_ranks(const FoundFiles& found, CheckpointProbe& see
   if (auto lost = missing_by_count(found)) throw std::move(*lost);
   seen.layout = std::move(described->layout);
   seen.elsewhere = std::move(described->elsewhere);
+  const auto of_flat = parts_of_flat(found.catalogs);
   for (DescribedFile& file : described->files) {
-    refuse_flat_parameters(file.catalog);
+    refuse_flat_parameters(file.catalog, nullptr, of_flat);
     seen.known.emplace(std::move(file.name), KnownFile{std::move(file.path), std::move(file.catalog)});
   }
   return std::nullopt;
@@ -278,8 +280,10 @@ FoundCheckpoint find_probed(CheckpointProbe seen, SourceStore& store, Communicat
       found.unplaced.reset();
     else if (!found.unplaced)
       found.unplaced = seen.no_index;
-    if (!is_carried && !found.unplaced)
-      for (FileCatalog& catalog : found.files.catalogs) refuse_flat_parameters(catalog);
+    if (!is_carried && !found.unplaced) {
+      const auto of_flat = parts_of_flat(found.files.catalogs);
+      for (FileCatalog& catalog : found.files.catalogs) refuse_flat_parameters(catalog, nullptr, of_flat);
+    }
     KnownFiles read = known_files(found.files);
     seen.known.merge(read);  // where more is known than was read, that stays
   }

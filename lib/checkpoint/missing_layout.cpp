@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "checkpoint/directory_hints.hpp"
 #include "checkpoint/whole_file_check.hpp"
+#include "frameworks/describe.hpp"
 #include "layout/names/name_groups.hpp"
 #include "store/likely_content.hpp"
 
@@ -346,7 +347,27 @@ std::optional<Error> several_models(const FoundFiles& found, const std::vector<s
                     ") and give that"});
 }
 
+/// The steps' folders, and those of frameworks, below a directory.
+std::vector<std::string> steps_below(const fs::path& directory, SourceStore& store) {
+  std::vector<std::string> below = checkpoints_below(directory, store);
+  std::erase_if(below, [&](const std::string& name) {
+    return !is_of_step(name.substr(0, name.find('/'))) && !SelfDescribed::find(directory / name);
+  });
+  return below;
+}
+
 }  // namespace
+
+void refuse_beside_steps(const fs::path& directory, const std::string& file, SourceStore& store) {
+  if (is_model(file)) return;
+  const std::vector<std::string> below = steps_below(directory, store);
+  if (below.empty()) return;
+  throw Error(Kind::usage, directory.string(),
+              {"it holds " + file + " and the " + (below.size() == 1 ? "checkpoint " : "checkpoints ") + join(below),
+               "one of them",
+               "give the one that is meant, for example " + shell_word((directory / below.back()).string()) + ", or " +
+                   shell_word((directory / file).string())});
+}
 
 bool is_state_of_trainer(const std::string& name) {
   static const std::regex form(
@@ -380,6 +401,7 @@ std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& stor
   if (number && !number->total)
     log::warn("{}: {} is taken for the whole; nothing says of how many ranks it is", found.path.string(), name);
   check_none_is_lost(found.path, name, store);
+  if (!is_merged && name.find('/') == std::string::npos) refuse_beside_steps(found.path, name, store);
   if (const auto others = names_but(found, {*only}); !others.empty())
     log::warn("{}: {} is taken for the whole model; other files of tensors are not looked at: {}", found.path.string(),
               name, join(others, 4));

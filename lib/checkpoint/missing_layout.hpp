@@ -20,6 +20,10 @@ bool is_state_of_trainer(const std::string& name);
 /// Whether a layout is that of a merged file: one card with one file.
 bool is_of_one_file(const Layout& layout);
 
+/// Throws usage if steps' checkpoints are below the directory of a lone file, whose name is none that frameworks give
+/// whole models.
+void refuse_beside_steps(const std::filesystem::path& directory, const std::string& file, SourceStore& store);
+
 /// The file of a directory without a layout that is the whole checkpoint by itself: the only one there (wherever it
 /// lies, if it says that it was merged), or the one with a name that frameworks give whole models (of model.safetensors
 /// and pytorch_model.bin the first, as they do), where all such names are one model's. Tells what it passes over.

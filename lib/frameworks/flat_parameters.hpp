@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,23 @@
 namespace ckpt {
 
 /// Why the ranks' files cannot be read by their own metadata if FSDP1 saved its own state (LOCAL_STATE_DICT): a flat
-/// parameter does not say which parameters lie in it or where, and each rank has only its part of those beside it.
-/// Nothing if there is no flat parameter. `names` and `catalogs` are parallel; `origin`: the files' name in messages.
-/// https://github.com/pytorch/pytorch, torch/distributed/fsdp/_flat_param.py
+/// parameter does not say which parameters lie in it or where, and each rank has only its part of those beside it, or
+/// of all (use_orig_params=True). Nothing if there is no flat parameter and no such part. `names` and `catalogs` are
+/// parallel; `origin`: the files' name in messages. https://github.com/pytorch/pytorch,
+/// torch/distributed/fsdp/_flat_param.py
 std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names,
                                            const std::vector<FileCatalog>& catalogs, const std::string& origin);
 
 /// Whether files hold such flat parameters, readable or not.
 bool hold_flat_parameters(const std::vector<FileCatalog>& files);
 
+/// Returns the vectors beside flat parameters of which files hold unequal lengths and say no places: each rank's parts
+/// of parameters (use_orig_params=True).
+std::set<std::string> parts_of_flat(const std::vector<FileCatalog>& files);
+
 /// Marks such flat parameters as unreadable in a file that is read by its own metadata, so that keeping one is an
-/// error. Leaves alone those whose members a bucket of `layout` lists.
-void refuse_flat_parameters(FileCatalog& catalog, const Layout* layout = nullptr);
+/// error, and the `parts` beside them. Leaves alone those whose members a bucket of `layout` lists.
+void refuse_flat_parameters(FileCatalog& catalog, const Layout* layout = nullptr,
+                            const std::set<std::string>& parts = {});
 
 }  // namespace ckpt

@@ -10,6 +10,7 @@
 #include "checkpoint/content_sums.hpp"
 #include "checkpoint/dequantised_files.hpp"
 #include "diagnosis/check_source.hpp"
+#include "diagnosis/fused_rules.hpp"
 #include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
 #include "jobs/average.hpp"
@@ -295,8 +296,19 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
   return place;
 }
 
+/// Nothing in files shows whether a layout that somebody wrote has forgotten the parts of a fused tensor.
+void tell_fused(const Run& run, const Placement& source) {
+  if (!run.job.source.layout || run.processes.rank() != 0) return;
+  if (const auto fused = fused_without_parts(source); !fused.empty())
+    log::info(
+        "{} has no \"parts\" for {}: wrong where Q, K and V, or gate and up, were each cut by themselves; "
+        "\"parts\": {{\"dim\": 0, \"count\": 1}} says that it is meant",
+        source.layout().origin, join(fused, 4));
+}
+
 void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
   const Checkpoint& checkpoint = sides.checkpoint;
+  tell_fused(run, sides.source.placement);
   if (checkpoint.averaged() != nullptr)
     check_others(*checkpoint.averaged(), run.job.replicas, run.threads, run.open_files, run.stores.reading(),
                  *plan.exchange, run.processes);
@@ -575,7 +587,9 @@ std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, std::option
     return nullptr;
   agree(processes, [&] {
     if (job.names.takes_masters)
-      throw Error(Kind::usage, "--master-weights", {"given with a map of names", "one of the two", "merge twice"});
+      throw Error(Kind::usage, "--master-weights",
+                  {"given with a map of names (--names, --like)", "one of the two",
+                   "merge with it first, and then what that wrote, with the map"});
     if (job.is_view)
       throw Error(Kind::usage, "--virtual",
                   {"given with a map of names", "one of the two: what is shown keeps the source's tensors",

@@ -736,7 +736,8 @@ void warn_of_layouts(const ReshardJob& job, const Stores& stores, const ReshardS
               job.output.path.string(), of_file->name);
   if (job.output.is_single_file && !job.output.is_pipe && !job.output.path.empty())
     for (const Format& format : stores.formats())
-      if (format.name == sides.store->name()) warn_of_ending(stores.formats(), job.output.path.string(), format);
+      if (format.name == sides.store->name())
+        warn_of_ending(stores.formats(), job.output.path.string(), format, !job.format.empty());
   for (const std::string& warning : sides.source.warnings) log::warn(warning);
   // Rules for parameters that are left out match nothing, and the source's own rules were warned of already.
   if (job.target.layout && job.names.takes_all())

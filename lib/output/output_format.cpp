@@ -129,9 +129,13 @@ void check_ending(const std::vector<Format>& formats, const std::string& file_na
   throw Error(Kind::usage, file_name, {found, "one of " + all_endings(formats), lead});
 }
 
-void warn_of_ending(const std::vector<Format>& formats, const std::string& file_name, const Format& written) {
+void warn_of_ending(const std::vector<Format>& formats, const std::string& file_name, const Format& written,
+                    bool is_chosen) {
   const std::string name = file_name.substr(file_name.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos && !is_chosen)
+    return log::info("{} has no ending, and is written as {}: --format or an ending chooses another", file_name,
+                     written.name);
   if (dot == std::string::npos || dot == 0 || dot + 1 == name.size()) return;
   const std::string tail = name.substr(dot);
   const Format* const by_ending = format_by_ending(formats, name);
@@ -139,7 +143,7 @@ void warn_of_ending(const std::vector<Format>& formats, const std::string& file_
   if (by_ending != nullptr)
     return log::warn("{} is written as {}, although its ending is that of {}", file_name, written.name,
                      by_ending->name);
-  if (std::isalpha(static_cast<unsigned char>(tail[1])) == 0) return;
+  if (is_chosen || std::isalpha(static_cast<unsigned char>(tail[1])) == 0) return;
   if (const auto meant = meant_ending(endings_of_files(formats), tail); meant && meant->format == &written) return;
   if (format_by_ending(formats, name.substr(0, dot)) == &written) return;
   log::warn("{} is written as {}, for its ending {} tells no format: choose one with --format, or by an ending ({})",

@@ -19,8 +19,10 @@ const Format& output_format(const std::vector<Format>& formats, const std::strin
 /// belongs to no format, but seems to mean one: misspelt, with something after it, or another program's.
 void check_ending(const std::vector<Format>& formats, const std::string& file_name);
 
-/// Warns if the name of a single file has an ending that is not that of its format.
-void warn_of_ending(const std::vector<Format>& formats, const std::string& file_name, const Format& written);
+/// Warns if the name of a single file has the ending of another format, or one of none where nobody chose the format.
+/// Says which it is where there is no ending either.
+void warn_of_ending(const std::vector<Format>& formats, const std::string& file_name, const Format& written,
+                    bool is_chosen);
 
 /// The layout with the format's ending on files that have the ending of another of `formats`, and with a name where a
 /// template leaves the name open (`*`). `keeps_shared`: keeps an ending that the format shares with another.

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """share_test.py PART --bin DIR --build DIR: what the program prints for others to read is what they accept. Parts: manual (mandoc finds no fault with
 any page, and each option is on it), zsh and fish (completions parse, and fish completes), installed (what cmake --install makes of the build works,
-wherever it is moved)."""
+wherever it is moved), documents (each command in them has a verb's own options; README's tour prints what it says)."""
 import argparse
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import tempfile
 
 VERBS = ["merge", "split", "reshard", "inspect", "draft", "verify"]
 SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def need(tool):
@@ -88,13 +90,56 @@ def installed(options):
             check((tree / name).is_file() and (tree / name).stat().st_size > 0, f"{name} is not installed")
 
 
+def commands(page):
+    """The commands in a page's code, or in a batch script, as words, without what follows them in the shell."""
+    text = re.sub(r"\\\n\s*", " ", page.read_text())
+    lines = re.sub(r"^#.*", "", text, flags=re.M).splitlines()
+    if page.suffix == ".md":
+        blocks = re.findall(r"```.*?\n(.*?)```", text, re.S)
+        lines = [*"\n".join(blocks).splitlines(), *re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.S))]
+    for line in lines:
+        found = re.search(rf"(?<![\w./-])ckpt[ -]({'|'.join(VERBS)}) (.*)", line)
+        if found:
+            yield [found[1], *shlex.split(re.split(r" [|>&;#]| 2>", found[2])[0], posix=True)]
+
+
+def documents(options):
+    pages = [page for place in ("*.md", "apps/*.md", "layouts/*.md", "scripts/**/*.md", "scripts/slurm/*") for page in ROOT.glob(place)]
+    with tempfile.TemporaryDirectory() as folder:
+        for page in sorted({page for page in pages if page.name != "CHANGELOG.md"}):
+            for words in commands(page):  # nothing that they name is here, so that each fails by what its command line is
+                done = subprocess.run([options.bin / "ckpt", *words], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+                check("unknown option" not in done.stderr, f"{page.relative_to(ROOT)}: {' '.join(words)}: {done.stderr}")
+        tour(options, folder)
+
+
+def tour(options, folder):
+    """README's tour: each command after $, and the lines that it says are printed; times differ, and "..." stands for lines."""
+    need("mpirun")
+    text = (ROOT / "README.md").read_text().split("## A tour in five minutes")[1].split("\n## ")[0]
+    shutil.copy(ROOT / "scripts/make_sample", folder)
+    places = {**os.environ, "PATH": f"{options.bin}:{os.environ['PATH']}", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+              "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+    status = 0
+    for block in re.findall(r"```\n(\$.*?)```", text, re.S):
+        for step in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command = re.match(r'[^\n"]*(?:"[^"]*"[^\n"]*)*', step)[0]
+            expected = " ".join(step[len(command):].split())  # ls has columns on a terminal alone
+            done = subprocess.run(["bash", "-c", f"(exit {status})\n{command}"], cwd=folder, env=places, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            status = done.returncode
+            found = " ".join(re.sub(r"^[\d-]+ [\d:]+ (?=ckpt)", "", done.stdout, flags=re.M).split())
+            pattern = re.sub(r"\d\\\.\d\\ s\b", r"\\d+\\.\\d s", re.escape(expected)).replace(r"\.\.\.", ".*")
+            check(re.fullmatch(pattern, found), f"README's tour: {command}\nprinted\n{found}\nexpected\n{expected}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = {"manual": manual, "zsh": zsh, "fish": fish, "installed": installed}
+    parts = {"manual": manual, "zsh": zsh, "fish": fish, "installed": installed, "documents": documents}
     parser.add_argument("part", choices=parts)
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     options = parser.parse_args()
+    options.bin = options.bin.resolve()
     parts[options.part](options)
     print("ok")
 

@@ -173,7 +173,9 @@ Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>&
   check_coordinates(layout, changed.mesh, origin);
   // The parser checks everything else that depends on the sizes (files, sizes, boxes).
   changed.origin = origin;
-  return checked(changed);
+  changed = checked(changed);
+  changed.is_on_other_mesh = true;
+  return changed;
 }
 
 }  // namespace ckpt

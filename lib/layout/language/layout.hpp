@@ -150,7 +150,8 @@ struct Layout {
   std::vector<Rename> rename;
   std::vector<IndexRule> indices;
   std::vector<Bucket> buckets;
-  bool is_plan = false;  ///< a compiler's plan (a strategy): files may hold whole tensors nevertheless
+  bool is_plan = false;           ///< a compiler's plan (a strategy): files may hold whole tensors nevertheless
+  bool is_on_other_mesh = false;  ///< made by `on_mesh`, for a job with options for what its rules do not say
   std::vector<KeyedTable> tables;
   /// The datasets of the tables that were found, each cut by the rows of the servers: not from the JSON but from files,
   /// or from a census of keys (`with_table_rows`).
@@ -164,7 +165,7 @@ struct Layout {
 Layout parse_layout(const std::string& json_text, const std::string& origin);
 
 /// Returns the layout as canonical JSON text, with keys in the spec's order. parse_layout restores all but what files
-/// said beside it: FileEntry::names, is_plan, table_arrays and table_offsets, KeyedTable::by_shard.
+/// said beside it: FileEntry::names, is_plan, is_on_other_mesh, table_arrays and table_offsets, KeyedTable::by_shard.
 std::string to_json(const Layout& layout);
 
 /// Returns the layout after all checks of the parser: what parse_layout makes of its text. Throws as parse_layout.

@@ -78,7 +78,8 @@ ParameterId PlacementBuilder::add_sharding(Tensor tensor, Sharding sharding, con
       error.of_kind(Kind::layout)
           .within("dimension " + std::to_string(d) + " of " + to_string(tensor.shape) + over(plan.dims[d]))
           .within(where)
-          .advise(is_exact ? R"(say how it is cut unevenly ("uneven": "ceil" or "balanced", "sizes" or "pad"))" : "");
+          .advise(is_exact ? R"(say how it is cut unevenly ("uneven": "ceil" or "balanced", "sizes" or "pad"))" : "",
+                  is_exact && layout().is_on_other_mesh ? Advice{Advice::What::say_uneven, ""} : Advice{});
       throw;
     }
     sharding.axes.push_back(plan.dims[d].axes);
