@@ -1,27 +1,32 @@
 """The average of four checkpoints: beside reading them alone, and beside merging each of them."""
 import os
+from dataclasses import replace
 
 import measure
 from jobs import GPT64, MAIN
 from measure import Side
 from names_cases import made
-from rows import MIB, Case, both_times, data_text, size_of
+from rows import MIB, Case, both_times, cold_wall, data_text, size_of
 
 COUNT, WEIGHT = 4, 0.25  # a checkpoint four times: the sum is exactly itself
 MIXED = ("0.25", "0.25", "0.3", "0.2")  # decimal weights put many sums next to a tie
 
 
 def rows_of(case, space, options, ours, merge, sources, check, text, data):
-    """`merge`: the words of ckpt-merge before a source. Reading alone is done by as many processes as there are processors."""
+    """`merge`: the words of ckpt-merge before a source. As many `cat` as there are processors read the sources. The goal beside them is
+    for sources that lie on the storage: from memory, `cat` takes less time than the output alone."""
     rival, rows = space.path("rival"), []
     files = [path for each in sources for path in (sorted(each.iterdir()) if each.is_dir() else [each])]
     reading = (f'printf "%s\\0" "${{@:2}}" | xargs -0 -P {len(os.sched_getaffinity(0))} -n {max(1, len(files) // 16)} cat > /dev/null; : > "$1"')
     merging = 'rival=$1; shift; while [ "$1" != -- ]; do words+=("$1"); shift; done; shift; ' \
               'for each; do rm -f "$rival"; "${words[@]}" "$each" -o "$rival" || exit; done'
-    for name, goal, script, words in (("reading them", 1.15, reading, files), ("ckpt-merge of each", 1, merging, [*merge, "--", *sources])):
-        result = measure.compare(ours, Side(["bash", "-c", script, "bash", rival, *words], rival), options.pairs, check)
-        rows += both_times(case, result, goal, name, f"{text}: {{}} of ckpt-merge --average / that of {name}", rival=name, bytes=data)
-    return rows
+    readers = Side(["bash", "-c", reading, "bash", rival, *files], rival)
+    text += ": {} of ckpt-merge --average / that of "
+    for name, goal, theirs in (("reading them", None, readers),
+                               ("ckpt-merge of each", 1, Side(["bash", "-c", merging, "bash", rival, *merge, "--", *sources], rival))):
+        result = measure.compare(ours, theirs, options.pairs, check)
+        rows += both_times(case, result, goal, name, text + name, rival=name, bytes=data)
+    return [*rows, cold_wall(case, options, ours, readers, files, check, 1.15, "reading them", text + "reading them", data)]
 
 
 def of_cards(case, space, options):

@@ -5,7 +5,7 @@ import os
 import measure
 import names_data
 from measure import Side
-from rows import MIB, Case, Row, both_times, cp, reported, size_of, versus
+from rows import MIB, Case, Row, both_times, cold_wall, cp, reported, size_of, versus
 from torch_cases import GOAL, Frameworks
 
 MEMORY_MIB = 256
@@ -68,25 +68,31 @@ def maxtext(case, space, options):
         measure.run(space.script("names_data.py", "same", model / "model.safetensors", again / "model.safetensors"))
         measure.remove(again)
 
-    result = measure.compare(merging(space, model, "--names", "maxtext", output=output), cp(model, space.path("rival")), options.pairs, check)
-    return list(both_times(case, result, 2, "cp", f"{size_of(model) / MIB:.4g} MiB of bfloat16 from Hugging Face's names to MaxText's, whose "
-                           "layers are stacked along an inner dimension: {} of ckpt-merge / that of cp", rival="cp", bytes=size_of(model)))
+    ours, theirs, data = merging(space, model, "--names", "maxtext", output=output), cp(model, space.path("rival")), size_of(model)
+    text = (f"{data / MIB:.4g} MiB of bfloat16 from Hugging Face's names to MaxText's, whose layers are stacked along an inner dimension: "
+            "{} of ckpt-merge / that of cp")
+    rows = list(both_times(case, measure.compare(ours, theirs, options.pairs, check), 2, "cp", text, rival="cp", bytes=data))
+    return [*rows, cold_wall(case, options, ours, theirs, [model / "model.safetensors"], check, 2, "cp", text, data)]
 
 
 def dequantize(case, space, options):
     """The decoding, beside the job that moves the codes, and beside a cast that reads and writes as many bytes."""
     model, codes, output, rival = made(space, "model"), made(space, "fp8"), space.path("out.safetensors"), space.path("rival.safetensors")
     layers = ("--only", "model.layers.*.*_proj.*")
-    ours = merging(space, codes, *layers, "--dequantize", "bf16", output=output)
+    ours, data = merging(space, codes, *layers, "--dequantize", "bf16", output=output), size_of(codes)
     rows = []
-    for name, goal, theirs in (("without", 1.5, merging(space, codes, *layers, output=rival)),
-                               ("cast", 1.1, merging(space, model, *LAYERS, "--cast", "f32", output=rival))):
-        result = measure.compare(ours, theirs, options.pairs,
-                                 lambda: measure.run(space.script("names_data.py", "decoded", codes, output)))
-        text = {"without": "that without --dequantize, which writes half as many bytes",
-                "cast": "that of --cast f32 of half the layers in bfloat16, as many bytes in and out"}[name]
-        rows += both_times(case, result, goal, name, f"{size_of(codes) / MIB:.4g} MiB of fp8 by block to bfloat16 (--dequantize): {{}} of "
-                           f"ckpt-merge / {text}", rival=name, bytes=size_of(codes))
+
+    def check():
+        measure.run(space.script("names_data.py", "decoded", codes, output))
+
+    for name, goal, source, theirs, what in (
+            ("without", 1.5, codes, merging(space, codes, *layers, output=rival), "that without --dequantize, which writes half as many bytes"),
+            ("cast", 1.1, model, merging(space, model, *LAYERS, "--cast", "f32", output=rival),
+             "that of --cast f32 of half the layers in bfloat16, as many bytes in and out")):
+        text = f"{data / MIB:.4g} MiB of fp8 by block to bfloat16 (--dequantize): {{}} of ckpt-merge / {what}"
+        rows += both_times(case, measure.compare(ours, theirs, options.pairs, check), goal, name, text, rival=name, bytes=data)
+        files = [directory / "model.safetensors" for directory in {codes, source}]
+        rows.append(cold_wall(case, options, ours, theirs, files, check, goal, name, text, data))
     return rows
 
 

@@ -1,7 +1,7 @@
 """A line of the table, and how one is made of two commands in turn."""
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import measure
 from measure import Side
@@ -106,6 +106,13 @@ def each_time(case, result, goals, variant, text, **row):
 
 def both_times(case, result, goal, variant, text, **row):
     return each_time(case, result, (goal, goal), variant, text, **row)
+
+
+def cold_wall(case, options, ours, theirs, files, check, goal, rival, text, data):
+    """One row by wall of two commands whose sources, `files`, the system has forgotten before each run."""
+    result = measure.compare(*(replace(side, cold=tuple(files)) for side in (ours, theirs)), options.pairs, check)
+    return Row(case, goal=f"≤ {goal:.3g}", met=result.ratio.median <= goal, rival=rival, variant=f"{rival}, cold", bytes=data,
+               definition=text.format("wall") + ", the sources not in memory", **result.figures)
 
 
 def versus(case, space, options, ours, rival, check, goal, limit=None, **row):

@@ -87,7 +87,7 @@ class Found:
             self.status = done.returncode
             self.lines = {"stdout": done.stdout.splitlines(), "stderr": own(done.stderr.splitlines())}
             self.lines = {what: list(map(normal, lines)) for what, lines in self.lines.items()}
-            helper_fails = re.search(r"^Traceback .*\n(?:[ \t].*\n)+(?!BrokenPipeError|[ \t])(.+)", done.stderr, re.M)
+            helper_fails = re.search(r"^Traceback .*\n(?:[ \t].*\n)+(?!BrokenPipeError|[ \t])((?:.*\n){1,9})", done.stderr, re.M)
             self.broken = [f"a helper of this case fails: {helper_fails[1]}"] if helper_fails else []
             self.grammar = grammar.problems(self.lines["stderr"])
             self.left = leftovers(directory, self.status != 0, lines_of(case / "left"))

@@ -2,11 +2,13 @@
 """The system's calls fail one at a time, first and last and in between: the program ends with one message that names the
 file, or does its work all the same; it never writes anything wrong."""
 import errno
+import json
 import os
 import random
+import struct
 import subprocess
 
-from harness import Place, arguments, check, run_cases, temporary_directory
+from harness import Job, Place, arguments, check, run_cases, temporary_directory
 
 AGAIN = {"EINTR", "short", "EOPNOTSUPP"}  # nothing has failed: to be done again, gone on with, or done without
 WAYS = {
@@ -116,6 +118,19 @@ def without_blocks(job):
             job.check_again()
 
 
+def more_than_is_there(place):
+    """No file gets blocks where the disk has too few: ext4 would give it all that are left before it refuses, and others' writes would fail."""
+    size = 1 << 43
+    header = json.dumps({"w": {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}}).encode()
+    hole, log = place.directory / "hole.safetensors", place.directory / "hole.log"
+    hole.write_bytes(struct.pack("<Q", len(header)) + header)
+    os.truncate(hole, 8 + len(header) + size)
+    for more, status in (((), 75), (["--dry-run"], 0)):
+        done = Job(place, "ckpt-merge", [hole], "hole.h5").run(more, {"log": log})
+        check(done.status == status, f"expected exit status {status}: {done}")
+        check("fallocate" not in log.read_text(), f"blocks were asked for: {done}")
+
+
 def lock_in_two_writes(job):
     """The system takes a part of the lock's text, and the rest when it is given that."""
     job.reference().clear()
@@ -151,7 +166,7 @@ def main():
         noted = place.reshard("--done", done_file).write_to(place.directory / "20190720" / "6")
         full, asks_for_blocks = place.merge(), is_ext(directory)  # for the blocks of each file
         run_cases({"every call is made": lambda: all_are_made(counts, asks_for_blocks),
-                   **({"no blocks": lambda: without_blocks(full)} if asks_for_blocks else {}),
+                   **({"no blocks": lambda: without_blocks(full), "too many blocks": lambda: more_than_is_there(place)} if asks_for_blocks else {}),
                    "the lock": lambda: lock_in_two_writes(locked), "the line": lambda: line_of_done_file(noted, done_file),
                    "another user": lambda: not_allowed(shared), direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
                   {job.name: fail_each(job, counts[job.name], options.points, dice) for job in jobs}, at_once=2)
