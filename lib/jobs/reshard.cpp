@@ -544,6 +544,9 @@ void confirm(Run& run, const ReshardSides& sides) {
   check_places_of_elements(run, sides, plan);
   warn_of_changed_sources(run, sides);
   run.output.check_warnings();
+  agree(run.processes, [&] {
+    if (run.processes.rank() == 0) run.output.place()->remove_left_lock();
+  });
   run.report.is_standing = true;
   run.counters.phase = Phase::done;
   run.time("compare");

@@ -174,6 +174,19 @@ void resolve_pieces(ReshardSides& sides) {
   sides.index_name = sides.store->index()->name();
 }
 
+/// Spreads the tensors of a job. Where it leaves all of those out that the layout has rules for, the output's layout
+/// has no rules: else no reader could tell it from the layout of another checkpoint.
+Resolved resolve_chosen(Layout layout, const std::vector<Tensor>& tensors, bool are_all) {
+  Resolved target = resolve_target(layout, tensors, are_all);
+  const Shardings& shardings = target.placement.shardings();
+  bool is_used = are_all || layout.parameters.empty() || !layout.table_arrays.empty();
+  for (ParameterId i = 0; i < shardings.size(); ++i) is_used = is_used || shardings[i].rule || shardings[i].bucket;
+  if (is_used) return target;
+  layout.parameters.clear();
+  target.placement = resolve_target(layout, tensors).placement;
+  return target;
+}
+
 /// A layout's rules for the new names of a job that renames: one for each way of cutting, which lists its names.
 /// Nothing for layouts whose other sections depend on names.
 std::optional<Layout> rules_renamed(const Layout& source, const ReshardSides& sides) {
@@ -703,9 +716,8 @@ ReshardSides resolve_sides(const ReshardJob& job, const ReadBefore& before, Stor
       check_is_whole_file(job, *sides.store);
       take_names_of_tree(sides);
     }
-    const bool are_all = job.names.takes_all();
-    sides.target = resolve_target(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
-                                  sides.selection.tensors, are_all);
+    sides.target = resolve_chosen(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
+                                  sides.selection.tensors, job.names.takes_all());
     if (sides.store->index() != nullptr) resolve_pieces(sides);
     warn_of_plain_pieces(job, sides);
     // An index says where each piece of a tensor is, and readers put the pieces together; without one, cuts matter.

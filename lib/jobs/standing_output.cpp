@@ -77,7 +77,10 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
                                 .is_like_model = job.target.is_like_expected,
                                 .is_explained = false};
     const CompareReport found = compare(comparison, stores, processes, counters);
-    return found.differences.empty() ? "" : "it holds other elements of " + found.differences.front().parameter;
+    for (const Difference& difference : found.differences)
+      if (difference.what != Difference::What::only_in_a)  // the output has all that the job writes (different_form)
+        return "it holds other elements of " + difference.parameter;
+    return "";
   } catch (const Error& error) {
     // Another job may replace the output meanwhile: then it is no longer this job's.
     if (error.kind() >= Kind::peer) throw;  // the job itself ends

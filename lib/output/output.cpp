@@ -77,6 +77,10 @@ void Output::refuse_standing(const std::string& why) const {
       .in_file(places_.target.string());
 }
 
+void Output::remove_left_lock() const {
+  if (is_there(places_.lock)) OutputLock::take(places_.lock, places_.partial).release();
+}
+
 void Output::check_free() const {
   if (!stands()) check_absent();
   OutputLock::check_free(places_.lock, places_.partial);
@@ -121,7 +125,9 @@ fs::path Output::journal() const {
 
 std::optional<std::string> Output::earlier_job() const {
   if (!resume_ || !is_there(places_.partial) || !is_there(journal() / job_name)) return std::nullopt;
-  return small_text(journal() / job_name, most_description_bytes, "the description of a job");
+  std::string job = small_text(journal() / job_name, most_description_bytes, "the description of a job");
+  if (job.empty()) return std::nullopt;  // its host was lost before the text was on the disk
+  return job;
 }
 
 void Output::begin(const std::string& job, bool go_on) {
@@ -136,6 +142,7 @@ void Output::begin(const std::string& job, bool go_on) {
   const fs::path draft = journal() / job_draft_name;
   const PosixFile file = PosixFile::create(draft);
   file.write(0, std::as_bytes(std::span(job)));
+  if (fsync_) file.sync();  // else the name may be on the disk before the text, if the host is lost
   fs::rename(draft, journal() / job_name);
 }
 

@@ -52,6 +52,8 @@ class Output {
   mode_t withheld() const noexcept { return withheld_; }
   /// Whether the output is there already, and a job that resumes may find that it is its own.
   bool stands() const;
+  /// Removes the lock that a job has left which was killed after it had published the output that stands.
+  void remove_left_lock() const;
   /// Throws io: what is there is not what the job writes.
   [[noreturn]] void refuse_standing(const std::string& why) const;
   /// Throws io if the output (unless it may be replaced, or `stands`), an earlier run's .partial (unless it may be
