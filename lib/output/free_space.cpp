@@ -84,7 +84,8 @@ std::optional<std::uint64_t> free_space(const fs::path& output) {
 
 std::string refused_room(const fs::path& output, std::uint64_t bytes) {
   const std::uint64_t kept = bytes_in(OutputPlaces(output).partial);
-  // Some file systems give a file that asks for more than there is all of it first: others' writes would fail meanwhile.
+  // Some file systems give a file that asks for more than there is all of it first: others' writes would fail
+  // meanwhile.
   if (bytes <= kept || free_space(output).value_or(bytes) < bytes - kept) return "";
   const Fd file = nameless_file(existing_directory(output));
   const bool is_refused = file ? quota_refuses(file.get(), bytes - kept) : errno == EDQUOT;
