@@ -108,16 +108,29 @@ bool is_index_of(const fs::path& file, const std::set<std::string>& names) {
   }
 }
 
+constexpr std::uintmax_t most_kept_bytes = 32 << 20;
+
 /// Whether a file is one that people put beside a checkpoint: a configuration, a tokenizer, a text. An index is part of
 /// the checkpoint.
 bool may_stand_beside(const fs::path& file) {
-  constexpr std::uintmax_t most_bytes = 32 << 20;
   constexpr std::array<std::string_view, 12> endings{".json", ".txt", ".md",   ".model", ".jinja", ".tiktoken",
                                                      ".py",   ".yml", ".yaml", ".toml",  ".ini",   ".cfg"};
   std::error_code error;
   const std::string name = file.filename().string();
   return std::ranges::find(endings, file.extension().string()) != endings.end() && !name.ends_with(".index.json") &&
-         name != manifest_name && fs::file_size(file, error) <= most_bytes && !error;
+         name != manifest_name && fs::file_size(file, error) <= most_kept_bytes && !error;
+}
+
+/// Whether two small files are one, or hold the same bytes.
+bool are_same(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  try {
+    return fs::is_regular_file(fs::symlink_status(b, error)) && fs::file_size(a, error) == fs::file_size(b, error) &&
+           !error && small_text(a, most_kept_bytes, "a file") == small_text(b, most_kept_bytes, "a file");
+  } catch (const Error&) {
+    return false;  // it cannot be read, so nobody can tell
+  }
 }
 
 bool is_journal_file(const std::string& name) {
@@ -191,13 +204,13 @@ bool Inspection::is_own_file(const fs::path& file) const {
 
 ExistingOutput Inspection::output(const fs::path& place) const {
   ExistingOutput found;
-  look(place, false, found);
+  look(place, nullptr, found);
   return found;
 }
 
 ExistingOutput Inspection::partial(const OutputPlaces& places) const {
   ExistingOutput found;
-  look(places.partial, true, found);
+  look(places.partial, &places.target, found);
   std::error_code error;
   if (is_there(places.journal)) {
     if (fs::symlink_status(places.journal, error).type() == fs::file_type::directory)
@@ -209,11 +222,12 @@ ExistingOutput Inspection::partial(const OutputPlaces& places) const {
   return found;
 }
 
-void Inspection::look(const fs::path& place, bool is_partial, ExistingOutput& found) const {
+void Inspection::look(const fs::path& place, const fs::path* replaced, ExistingOutput& found) const {
   std::error_code error;
   const auto type = fs::symlink_status(place, error).type();
   if (type == fs::file_type::not_found) return;
-  if (type == fs::file_type::directory) return look_into(place, is_partial, found);
+  if (type == fs::file_type::directory) return look_into(place, replaced, found);
+  const bool is_partial = replaced != nullptr;
   bool is_own = false;
   if (type == fs::file_type::regular) {
     // A killed job may leave a file that is not yet of its kind: its journal says whose it is.
@@ -229,7 +243,8 @@ void Inspection::look(const fs::path& place, bool is_partial, ExistingOutput& fo
   }
 }
 
-void Inspection::look_into(const fs::path& place, bool is_partial, ExistingOutput& found) const {
+void Inspection::look_into(const fs::path& place, const fs::path* replaced, ExistingOutput& found) const {
+  const bool is_partial = replaced != nullptr;
   std::set<std::string> written;  // by these programs, as a manifest or journal says
   const auto manifest = layout_in(place / manifest_name, "ckpt_manifest", "layout");
   if (manifest) add_names(*manifest, written);
@@ -249,6 +264,7 @@ void Inspection::look_into(const fs::path& place, bool is_partial, ExistingOutpu
     if (name == manifest_name) return manifest.has_value() || is_marked;
     if (written.contains(name) || is_index_of(file, written) || is_companion_of(name, written)) return true;
     if (wanted.contains(name)) return is_marked || is_own_file(file);
+    if (is_partial && may_stand_beside(file) && are_same(file, *replaced / name)) return true;  // it was taken over
     const fs::path relative(name);
     return is_marked && relative.parent_path() == journal_name && is_journal_file(relative.filename().string());
   });

@@ -42,8 +42,10 @@ class Inspection {
   ExistingOutput partial(const OutputPlaces& places) const;
 
  private:
-  void look(const std::filesystem::path& place, bool is_partial, ExistingOutput& found) const;
-  void look_into(const std::filesystem::path& place, bool is_partial, ExistingOutput& found) const;
+  /// `replaced`: of an unfinished output, what it is to replace.
+  void look(const std::filesystem::path& place, const std::filesystem::path* replaced, ExistingOutput& found) const;
+  void look_into(const std::filesystem::path& place, const std::filesystem::path* replaced,
+                 ExistingOutput& found) const;
   bool is_own_file(const std::filesystem::path& file) const;
 
   std::vector<std::string> names_;
