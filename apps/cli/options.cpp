@@ -238,10 +238,10 @@ void declare_exchange(CommandLine& line, Options& to) {
   line.value("--device-memory", to.device_memory, "SIZE",
              "with nccl: staging memory of each process on its GPU, at most; default: 2GiB; environment variable: "
              "CKPT_DEVICE_MEMORY");
-  line.value("--stall-timeout", to.stall_timeout, "TIME",
-             "give up when nothing is heard from a process for this long, also while MPI starts, but then for 60s at "
-             "least (default: 50s), or, with "
-             "nccl, when the GPUs make no progress (default: 120s); environment variable: CKPT_STALL_TIMEOUT");
+  line.value(
+      "--stall-timeout", to.stall_timeout, "TIME",
+      "give up when nothing is heard from a process for this long (default: 50s; while MPI starts 60s at least), "
+      "or, with nccl, when the GPUs make no progress (default: 120s); environment variable: CKPT_STALL_TIMEOUT");
 }
 
 void declare_reading(CommandLine& line, Options& to) {

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* draft_ending = ".new";
+constexpr const char* draft_ending = ".ckpt-new";  // nobody gives a result of their own this name
 
 /// The descriptor behind "/dev/stdout", "/dev/fd/63": an open file is written to at its current position.
 std::optional<int> open_descriptor(const std::string& path) {

@@ -270,7 +270,7 @@ void Checkpoint::find_files(const KnownFiles& known, SourceStore& store, Communi
   NamedFiles names{[this](FileNumber file) { return file_name(file); }, {}};
   for (Position card = 0; card < layout_.mesh.size(); ++card) names.of_card.push_back(table_.owned_by(card));
   // A host that lacks some of the files which one stands for cannot read it.
-  const bool is_whole = !is_for_directory() || sees_most_files(path_, processes);
+  const bool is_whole = !is_for_directory() || sees_all_files(file_path(0).parent_path(), processes);
   agree(processes, [&] {
     for (FileNumber file = 0; is_whole && file < seen.size(); ++file) {
       check_interrupt();
@@ -348,7 +348,9 @@ void Checkpoint::warn_of_others(const KnownFiles& known, SourceStore& store) con
   std::vector<std::string> others;
   std::vector<std::string> of_trainer;  // beside any checkpoint: random states, arguments
   for (const PassedOver& other : files_passed_over(path_, named, endings, store)) {
-    const bool is_state = is_state_of_trainer(other.name) && !other.name.starts_with("optimizer");
+    // Objects that a script registered may hold what counts: an average of the weights.
+    const bool is_state = other.what.empty() && is_state_of_trainer(other.name) &&
+                          !other.name.starts_with("optimizer") && !other.name.starts_with("custom_checkpoint");
     (is_state ? of_trainer : others).push_back(other.what.empty() ? other.name : other.name + " (" + other.what + ")");
   }
   if (!of_trainer.empty()) log::info("{}: a trainer's own, left out: {}", path_.string(), join(of_trainer));

@@ -102,21 +102,21 @@ class ViewMerger {
   [[noreturn]] void refuse_scattered(const std::vector<FileNumber>& files) const {
     std::vector<std::string> names;
     for (const FileNumber file : files) names.push_back(names_.name_of(file));
-    const std::string why = differing_.empty() ? "" : ": " + first_differing();
+    const auto older = std::ranges::find_if(files, [&](FileNumber file) { return differing_.contains(file); });
+    const std::string why = older == files.end() ? "" : ": " + sights_of(*older);
     throw Error(Kind::input, names.front(),
                 {"no process sees it together with the other files of its card (" + join(names) + ")" + why,
                  "one that sees them all: it reads a card's files", "copy them to one node's disk"});
   }
 
-  std::string first_differing() const {
-    const auto& [file, sights] = *differing_.begin();
-    return "of " + names_.name_of(file) + " " + sights;
-  }
+  /// "of rank_0.h5 process 0 sees the version of …, process 1 …", of a file that differs.
+  std::string sights_of(FileNumber file) const { return "of " + names_.name_of(file) + " " + differing_.at(file); }
 
   std::string warning() const {
     const std::size_t more = differing_.size() - 1;
     const std::string others = more > 0 ? " (and so with " + std::to_string(more) + " more)" : "";
-    return first_differing() + others + ": only the newest is read. Remove the older one; " + if_shared;
+    return sights_of(differing_.begin()->first) + others + ": only the newest is read. Remove the older one; " +
+           if_shared;
   }
 
   const std::vector<FileView>& views_;
@@ -152,8 +152,9 @@ MergedView merge_views(const std::vector<SeenFile>& mine, const NamedFiles& name
 }
 
 Error differing_versions(const std::string& name, const std::string& sights) {
-  Error error(Kind::input, name,
-              {sights, "the same file wherever it is seen", std::string("remove the older one; ") + if_shared});
+  Error error(
+      Kind::input, name,
+      {sights, "the same file wherever it is seen", std::string("copy the newer one over the older; ") + if_shared});
   return error.passing().in_file(name);
 }
 

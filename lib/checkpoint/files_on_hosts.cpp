@@ -4,14 +4,15 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "io/crc.hpp"
@@ -32,22 +33,43 @@ bool speaks_for_host(const Communicator& processes) {
   return !processes.host_of(0).empty() && processes.local_rank() == 0;
 }
 
-/// The files in and below a directory, on process 0 of each host; those of hidden folders do not count.
-std::vector<std::string> files_of_host(const fs::path& directory, const Communicator& processes) {
-  std::vector<std::string> names;
-  if (!speaks_for_host(processes)) return names;
+/// Visits the names of the files in and below a directory, on process 0 of each host, until `visit` returns false;
+/// those of hidden folders do not count.
+template <class Visit>
+void for_each_file_of_host(const fs::path& directory, const Communicator& processes, const Visit& visit) {
+  if (!speaks_for_host(processes)) return;
   std::error_code error;
   constexpr auto readable = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator it(directory, readable, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
-    if (!it->is_directory(ignored))
-      names.push_back(it->path().lexically_relative(directory).string());
-    else if (it->path().filename().string().starts_with('.'))
-      it.disable_recursion_pending();
-    if (names.size() == most_listed) break;
+    if (it->is_directory(ignored)) {
+      if (it->path().filename().string().starts_with('.')) it.disable_recursion_pending();
+    } else if (!visit(it->path().lexically_relative(directory).string())) {
+      return;
+    }
   }
+}
+
+/// The names themselves, for messages.
+std::vector<std::string> files_of_host(const fs::path& directory, const Communicator& processes) {
+  std::vector<std::string> names;
+  for_each_file_of_host(directory, processes, [&](std::string name) {
+    names.push_back(std::move(name));
+    return names.size() < most_listed;
+  });
   std::sort(names.begin(), names.end());
   return names;
+}
+
+/// One number for each name, ascending.
+std::vector<std::uint64_t> keys_of_host(const fs::path& directory, const Communicator& processes) {
+  std::vector<std::uint64_t> keys;
+  for_each_file_of_host(directory, processes, [&](const std::string& name) {
+    keys.push_back(std::hash<std::string>{}(name));
+    return true;
+  });
+  std::sort(keys.begin(), keys.end());
+  return keys;
 }
 
 std::vector<std::string> lacking_in(const std::vector<std::string>& all, const std::vector<std::string>& here) {
@@ -95,13 +117,14 @@ std::size_t fullest(const std::vector<std::vector<std::string>>& names) {
 /// What the host with most files lacks, or each host. Collective.
 std::vector<Lack> lacks_on(NeededOn needed, const fs::path& directory, Communicator& processes) {
   const auto names = gather_all(files_of_host(directory, processes), processes);
+  const std::size_t most = fullest(names);
   std::vector<Lack> lacks;
   std::uint32_t hosts = 0;
   const std::vector<std::uint32_t> number = host_numbers(processes);
   for (std::size_t p = 0; p < number.size(); ++p) {
     const bool is_first = number[p] == hosts;  // of its host, and speaks for it
     if (is_first) ++hosts;
-    if (needed == NeededOn::one_host ? p != fullest(names) : !is_first) continue;
+    if (needed == NeededOn::one_host ? p != most : !is_first) continue;
     std::ranges::move(lacks_of(p, names, directory, processes), std::back_inserter(lacks));
   }
   return lacks;
@@ -130,13 +153,6 @@ Error naming_files(const Error& error, const fs::path& directory, NeededOn neede
   text.remedy += (text.remedy.empty() ? "" : "; ") + lack.command;
   text.advice = {};
   return Error(std::move(said));
-}
-
-/// One number for a list of names.
-std::uint64_t digest_of(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all.append(name).push_back('\0');
-  return std::hash<std::string>{}(all);
 }
 
 /// Sums samples of files that lie on file systems of this machine.
@@ -190,25 +206,32 @@ std::vector<std::uint64_t> readers_of_directory(const fs::path& directory, bool 
   return readers;
 }
 
-bool sees_most_files(const fs::path& directory, Communicator& processes) {
+bool sees_all_files(const fs::path& directory, Communicator& processes) {
   if (processes.host_of(0).empty()) return true;
+  std::vector<std::uint64_t> keys = keys_of_host(directory, processes);
+  const std::vector<std::uint32_t> host = host_numbers(processes);
+  const auto speaker_of = [&](std::size_t process) {
+    return static_cast<std::size_t>(std::ranges::find(host, host[process]) - host.begin());
+  };
   struct Seen {
     std::uint64_t count = 0;
-    std::uint64_t digest = 0;
-    auto operator<=>(const Seen&) const = default;
+    std::uint64_t sum = 0;
+    friend bool operator==(const Seen&, const Seen&) = default;
   };
-  const std::vector<std::string> names = files_of_host(directory, processes);
-  std::vector<Seen> seen = gather_all(Seen{names.size(), digest_of(names)}, processes);
-  const std::vector<std::uint32_t> host = host_numbers(processes);
-  const auto speaker_of = [&](std::size_t process) { return std::ranges::find(host, host[process]) - host.begin(); };
-  for (std::size_t p = 0; p < seen.size(); ++p) seen[p] = seen[static_cast<std::size_t>(speaker_of(p))];
-  const Seen most = std::ranges::max(seen);
-  if (std::ranges::count(seen, most) == std::ssize(seen)) return true;
-  if (const auto lacks = lacks_on(NeededOn::one_host, directory, processes); !lacks.empty()) {
-    const Lack lack = all_of(lacks, NeededOn::one_host);
-    log::warn("{}: no host sees all of its files: {}; {}", directory.string(), lack.words, lack.command);
-  }
-  return seen[static_cast<std::size_t>(processes.rank())] == most;
+  const auto seen =
+      gather_all(Seen{keys.size(), std::accumulate(keys.begin(), keys.end(), std::uint64_t{0})}, processes);
+  std::size_t p = 0;
+  while (p < seen.size() && seen[speaker_of(p)] == seen.front()) ++p;
+  if (p == seen.size()) return true;
+  const auto all = gather_all(std::move(keys), processes);
+  std::set<std::uint64_t> anywhere;
+  for (const auto& theirs : all) anywhere.insert(theirs.begin(), theirs.end());
+  const auto is_whole = [&](const std::vector<std::uint64_t>& theirs) { return theirs.size() == anywhere.size(); };
+  if (std::ranges::any_of(all, is_whole)) return is_whole(all[speaker_of(static_cast<std::size_t>(processes.rank()))]);
+  const Lack lack = all_of(lacks_on(NeededOn::one_host, directory, processes), NeededOn::one_host);
+  processes.set_failed_together(true);  // all have found it
+  throw Error(Kind::input, directory.string(),
+              {"no host sees all of its files: " + lack.words, "all of them on one host", lack.command});
 }
 
 void with_hosts_of_files(const fs::path& directory, NeededOn needed, Communicator& processes,

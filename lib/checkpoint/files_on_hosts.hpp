@@ -15,9 +15,10 @@ namespace ckpt {
 std::vector<std::uint64_t> readers_of_directory(const std::filesystem::path& directory, bool may_read,
                                                 Communicator& processes);
 
-/// Returns whether this process's host sees the files in and below a directory that the host sees which sees most.
-/// Warns if others see further ones. Collective.
-bool sees_most_files(const std::filesystem::path& directory, Communicator& processes);
+/// Returns whether this process's host sees all files in and below a directory that any host sees: only such a host may
+/// read a directory in which a missing file stands for values. Throws input, naming what is lacking, if none does.
+/// Collective.
+bool sees_all_files(const std::filesystem::path& directory, Communicator& processes);
 
 /// Which hosts need all of a directory's files.
 enum class NeededOn { one_host, all_hosts };

@@ -78,7 +78,12 @@ void Output::refuse_standing(const std::string& why) const {
 }
 
 void Output::remove_left_lock() const {
-  if (is_there(places_.lock)) OutputLock::take(places_.lock, places_.partial).release();
+  if (!is_there(places_.lock)) return;
+  try {
+    OutputLock::take(places_.lock, places_.partial).release();
+  } catch (const Error& error) {  // the output stands all the same: perhaps another job has just found that, too
+    log::warn("{} stays: {}", places_.lock.string(), error.what());
+  }
 }
 
 void Output::check_free() const {

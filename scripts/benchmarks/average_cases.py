@@ -1,6 +1,5 @@
 """The average of four checkpoints: beside reading them alone, and beside merging each of them."""
 import os
-from dataclasses import replace
 
 import measure
 from jobs import GPT64, MAIN
