@@ -16,9 +16,9 @@ struct ResultKind {
 };
 
 /// The destination of a result beside the tensors, such as a report. Checks that it can be written before the job
-/// starts, not hours later. Writes a draft beside it, FILE.ckpt-new, and renames it; a job that is killed in between leaves
-/// the draft, and the next one with the same FILE takes it. Replaces only an older result of its kind; writes directly
-/// into pipes, terminals and /dev/null.
+/// starts, not hours later. Writes a draft beside it, FILE.ckpt-new, and renames it; a job that is killed in between
+/// leaves the draft, and the next one with the same FILE takes it. Replaces only an older result of its kind; writes
+/// directly into pipes, terminals and /dev/null.
 class ResultFile {
  public:
   ResultFile() = default;
