@@ -216,7 +216,7 @@ bool sees_all_files(const fs::path& directory, Communicator& processes) {
   struct Seen {
     std::uint64_t count = 0;
     std::uint64_t sum = 0;
-    friend bool operator==(const Seen&, const Seen&) = default;
+    bool operator==(const Seen&) const = default;
   };
   const auto seen =
       gather_all(Seen{keys.size(), std::accumulate(keys.begin(), keys.end(), std::uint64_t{0})}, processes);

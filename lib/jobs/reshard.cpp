@@ -302,7 +302,7 @@ void tell_fused(const Run& run, const Placement& source) {
   if (const auto fused = fused_without_parts(source); !fused.empty())
     log::info(
         "{} has no \"parts\" for {}: wrong where Q, K and V, or gate and up, were each cut by themselves; "
-        "\"parts\": {{\"dim\": 0, \"count\": 1}} says that it is meant",
+        "\"parts\": {{\"dim\": D, \"count\": 1}} says that it is meant",
         source.layout().origin, join(fused, 4));
 }
 

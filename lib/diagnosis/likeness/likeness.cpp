@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -30,7 +31,7 @@ constexpr std::size_t most_others = 256;      // tensors that may be meant
 constexpr std::size_t most_boxes_again = 32;  // that are read again for each change
 constexpr std::size_t most_layers = 8;        // of which others are looked for
 constexpr std::size_t most_boxes_of_layer = 2;
-constexpr double least_of_order = 0.5;  // correlation of a layer with the one that it is
+constexpr double least_of_order = 0.35;  // correlation of a layer with the one that it is
 
 std::string in_words(double correlation) {
   char text[16];
@@ -220,13 +221,26 @@ class Search {
     std::map<std::string, std::vector<std::size_t>> kinds;
     for (std::size_t i = 0; i < samples_.size(); ++i) {
       const std::string kind = kind_of(samples_[i].name);
-      if (!samples_[i].is_vector() && std::ranges::count(kind, '#') == 1 && !is_excused(samples_[i].name) &&
-          correlation_of(samples_[i]) < least_of_order)
+      const auto r = correlation_of(samples_[i]);  // constants, such as fresh adapters, tell nothing
+      if (!samples_[i].is_vector() && std::ranges::count(kind, '#') == 1 && !is_excused(samples_[i].name) && r &&
+          *r < least_of_order)
         kinds[kind].push_back(i);
     }
-    if (kinds.empty()) return;
-    auto& layers = std::ranges::max_element(kinds, {}, [](const auto& kind) { return kind.second.size(); })->second;
-    if (layers.size() > most_layers) layers.resize(most_layers);
+    std::vector<std::vector<std::size_t>> tried;
+    for (const auto& [kind, members] : kinds) tried.push_back(members);
+    std::ranges::stable_sort(tried, std::greater(), [](const auto& members) { return members.size(); });
+    if (tried.size() > most_kinds) tried.resize(most_kinds);
+    for (std::vector<std::size_t>& layers : tried) {
+      if (layers.size() > most_layers) layers.resize(most_layers);
+      if (!take_order(layers, found)) continue;
+      for (const auto& [kind, members] : kinds)
+        for (const std::size_t i : members) found.unlike.push_back(samples_[i].name);
+      return;
+    }
+  }
+
+  /// Says of which layers these samples are, if each is like one.
+  bool take_order(const std::vector<std::size_t>& layers, LikenessFound& found) {
     std::vector<Question> questions;
     std::vector<std::size_t> ends;  // of each layer's questions
     for (const std::size_t layer : layers) {
@@ -245,28 +259,27 @@ class Search {
       double most = 0;
       const Question* like = nullptr;
       for (; q < ends[n]; ++q)
-        if (const double r = correlation_of(tried[q]); r > most) {
+        if (const double r = correlation_of(tried[q]).value_or(0); r > most) {
           most = r;
           like = &questions[q];
         }
       least = std::min(least, most);
-      if (least < least_of_order) return;
+      if (least < least_of_order) return false;
       ours.push_back(layer_of(samples_[layers[n]].name));
       theirs.push_back(layer_of(sources_.of_other.tensors()[like->other].name));
     }
-    for (const auto& [kind, members] : kinds)
-      for (const std::size_t i : members) found.unlike.push_back(samples_[i].name);
     found.tells = true;
     found.first = "correlation " + in_words(*verdict_.typical);
     found.typical = least;
     found.change = join(ours, most_layers) + " are like " + join(theirs, most_layers) + " of " + sources_.other_name +
                    ": is the order of the layers right?";
+    return true;
   }
 
-  static double correlation_of(const TensorSample& sample) {
+  static std::optional<double> correlation_of(const TensorSample& sample) {
     Moments whole;
     for (const Moments& block : sample.blocks) whole.add(block);
-    return whole.correlation().value_or(0);
+    return whole.correlation();
   }
 
   std::vector<NameMapping::Change> rule_changes(const std::string& name) const {

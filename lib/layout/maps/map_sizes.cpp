@@ -50,7 +50,8 @@ ModelConfig::ModelConfig(const std::string& json_text, std::string origin) : ori
   const bool has_text = text != json.end() && text->is_object();
   for (const auto* const object : {&json, has_text ? &*text : nullptr})
     if (const auto type = object == nullptr ? json.end() : object->find("model_type");
-        object != nullptr && type != object->end() && type->is_string())
+        object != nullptr && type != object->end() && type->is_string() &&
+        (model_types_.empty() || model_types_.front() != *type))
       model_types_.push_back(type->get<std::string>());
   if (!has_text) return;
   for (const auto& [name, value] : text->items())

@@ -14,6 +14,7 @@
 #include "layout/maps/map_names.hpp"
 #include "layout/maps/tensor_form.hpp"
 #include "layout/names/name_groups.hpp"
+#include "layout/placement/quantised_weights.hpp"
 
 namespace ckpt {
 
@@ -125,6 +126,7 @@ class Conversion {
     std::string of;
     const Tensor* tensor = nullptr;
     ParameterId number = 0;
+    std::size_t hops = 0;  ///< ties that led from the tensor's name to this one
   };
 
   /// The first name of a tensor that has this second one on a side.
@@ -329,12 +331,14 @@ class Conversion {
     std::set<std::string> firsts;
     for (const std::string& name : wanted_) {
       if (drafts_.contains(name)) continue;
-      auto first = first_name(to_, name);
-      for (std::size_t i = 0; first && !drafts_.contains(*first) && i < most_ties; ++i)
+      const std::string plain = without_folder(name);
+      const std::string folder = name.substr(0, name.size() - plain.size());
+      auto first = first_name(to_, plain);
+      for (std::size_t i = 0; first && !drafts_.contains(folder + *first) && i < most_ties; ++i)
         first = first_name(to_, *first);  // one may be tied to another
-      if (!first || !drafts_.contains(*first)) continue;
-      firsts.insert(*first);
-      drafts_.emplace(name, drafts_.at(*first));
+      if (!first || !drafts_.contains(folder + *first)) continue;
+      firsts.insert(folder + *first);
+      drafts_.emplace(name, drafts_.at(folder + *first));
     }
     std::erase_if(drafts_, [&](const auto& draft) {
       return !is_kept(draft.first) || (firsts.contains(draft.first) && !wanted_.contains(draft.first));
@@ -352,7 +356,7 @@ class Conversion {
       return;
     }
     for (const std::string& in_rules : {name, without_folder(name)})
-      if (const auto of = first_name(from_, in_rules)) return void(tied_.push_back({*of, &tensor, number}));
+      if (const auto of = first_name(from_, in_rules)) return void(tied_.push_back({*of, &tensor, number, hops_}));
     unknown_.push_back(tensor.name);
   }
 
@@ -374,7 +378,7 @@ class Conversion {
       const auto of = taken_.find(second.of);
       if (of != taken_.end())
         result_.equal.emplace_back(second.number, of->second.number);
-      else if (i < source_.tensors.size() * most_ties)
+      else if ((hops_ = second.hops + 1) <= std::min(map_.tied.size(), most_ties))
         take(second.of, *second.tensor, second.number);  // one of the two is enough
       else
         unknown_.push_back(second.tensor->name);  // ties that lead nowhere
@@ -387,8 +391,9 @@ class Conversion {
     const std::string nearest_text = !too_small.empty() || similar.empty() ? too_small : "\"" + similar.front() + "\"";
     const std::string without_prefix = advice_on_prefix(unknown_, [&](const std::string& name) {
       const auto match = from_names_.match(name, is_skipped_);
-      return match && !match->state_pattern;
+      return match && !match->state_pattern && !in_source_.contains(name);  // no second copy of the model (EMA)
     });
+    const auto scales = std::ranges::find_if(unknown_, is_named_as_scales);  // of a quantised weight, perhaps
     const std::string remedy = !too_small.empty()        ? "do the sizes fit this checkpoint? --size says them"
                                : !without_prefix.empty() ? without_prefix
                                                          : "add rules, or \"drop\" what is no weight";
@@ -397,7 +402,7 @@ class Conversion {
         {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"" +
              (nearest_text.empty() ? "" : ", and the nearest is " + nearest_text),
          "a rule for each tensor", remedy, without_prefix.empty() ? Advice{Advice::What::leave_out, ""} : Advice{}})
-        .of_parameter(unknown_.front());
+        .of_parameter(scales == unknown_.end() ? unknown_.front() : *scales);
   }
 
   void check_scales() {
@@ -766,6 +771,7 @@ class Conversion {
   std::map<std::string, Draft> drafts_;
   std::vector<std::string> unknown_;
   std::vector<SecondName> tied_;
+  std::size_t hops_ = 0;                  // to the name that is being taken
   std::map<std::string, Scales> scales_;  // by the name of their codes
   MappedTensors result_;
 };

@@ -57,6 +57,18 @@ void change_dim(DimTemplate dim, const TryDim& visit) {
   if (!dim.has_bracket || dim.is_padded()) return;
   for_each_exchange(dim.pieces, try_it);
   DimTemplate moved = dim;
+  if (!dim.before.empty()) {
+    moved.after.insert(moved.after.begin(), moved.before.back());
+    moved.before.pop_back();
+    visit(moved);
+  }
+  if (!dim.after.empty()) {
+    moved = dim;
+    moved.before.push_back(moved.after.front());
+    moved.after.erase(moved.after.begin());
+    visit(moved);
+  }
+  moved = dim;
   while (!moved.before.empty()) {  // "g (q d | d | d)" to "(g q d | g d | g d)"
     for (AxisProduct& piece : moved.pieces) piece.axes.insert(piece.axes.begin(), moved.before.back());
     moved.before.pop_back();
@@ -69,18 +81,6 @@ void change_dim(DimTemplate dim, const TryDim& visit) {
   while (!moved.pieces.front().axes.empty() && std::ranges::all_of(moved.pieces, begins_alike)) {  // and back
     moved.before.push_back(moved.pieces.front().axes.front());
     for (AxisProduct& piece : moved.pieces) piece.axes.erase(piece.axes.begin());
-    visit(moved);
-  }
-  moved = dim;
-  if (!dim.before.empty()) {
-    moved.after.insert(moved.after.begin(), moved.before.back());
-    moved.before.pop_back();
-    visit(moved);
-  }
-  if (!dim.after.empty()) {
-    moved = dim;
-    moved.before.push_back(moved.after.front());
-    moved.after.erase(moved.after.begin());
     visit(moved);
   }
 }
