@@ -44,7 +44,7 @@ void for_each_file_of_host(const fs::path& directory, const Communicator& proces
     std::error_code ignored;
     if (it->is_directory(ignored)) {
       if (it->path().filename().string().starts_with('.')) it.disable_recursion_pending();
-    } else if (!visit(it->path().lexically_relative(directory).string())) {
+    } else if (it->is_regular_file(ignored) && !visit(it->path().lexically_relative(directory).string())) {
       return;
     }
   }

@@ -109,7 +109,6 @@ class MessageExchange final : public Exchange {
         agree(processes_, [&] {
           exchange(now, next.reads);
           write(work, now);
-          if (more) clear(rounds[(r + 2) % rounds_in_turn]);
           rounds_.plan_ahead(work);
         });
       }
@@ -129,11 +128,12 @@ class MessageExchange final : public Exchange {
     round.read_ahead_to_write.clear();
   }
 
-  /// Makes a cleared round of what is planned ahead, and requests the peers' pieces. Returns false if no process has a
+  /// Makes a round of what is planned ahead, and requests the peers' pieces. Returns false if no process has a
   /// chunk left. Collective: the link is idle meanwhile.
   bool plan(Round& round) {
     if (!rounds_.agree_on_grants()) return false;
     agree(processes_, [&] {
+      clear(round);
       rounds_.take_chunks(round.plan);
       grow(round.staging, round.plan.chunk_bytes);
       grow(round.received, round.plan.received.bytes);

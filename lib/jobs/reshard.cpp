@@ -334,8 +334,8 @@ void check_places_of_elements(Run& run, const ReshardSides& sides, Plan& plan) {
   const Reference* const model = sides.expected.reference();
   if (!run.job.target.is_like_expected || model->data() == nullptr) return;
   const Reference::Data& data = *model->data();
-  if (const DequantisedFiles* const numbers = data.checkpoint.dequantised())
-    numbers->set_memory(plan.spare_memory() / 2);
+  std::uint64_t memory = plan.spare_memory();
+  if (const DequantisedFiles* const numbers = data.checkpoint.dequantised()) numbers->set_memory(memory /= 2);
   check_likeness({.planner = plan.moves.planner,
                   .readers = plan.moves.readers,
                   .reader = *plan.reader,
@@ -344,7 +344,7 @@ void check_places_of_elements(Run& run, const ReshardSides& sides, Plan& plan) {
                   .of_other = data.placement,
                   .store = run.stores.reading(),
                   .other_name = model->origin(),
-                  .memory = plan.spare_memory(),
+                  .memory = memory,
                   .most_open = run.open_files,
                   .threads = run.threads},
                  run.job.unlike, run.processes);

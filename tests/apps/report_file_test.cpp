@@ -73,15 +73,15 @@ TEST_CASE("whether a report can be written is tried before the job, and nothing 
 TEST_CASE("a draft that a killed job left is the next one's, if it is a report") {
   const fixture::TemporaryDirectory scratch;
   const std::string path = scratch / "report.json";
-  std::ofstream(path + ".new") << older;
+  std::ofstream(path + ".ckpt-new") << older;
   ReportFile(path, scratch / "out").write(older);
   CHECK(fixture::read_text(path) == older);
   CHECK(count_in(scratch) == 1);
-  std::ofstream(path + ".new") << "my notes";
+  std::ofstream(path + ".ckpt-new") << "my notes";
   const auto error = caught([&] { const ReportFile file(path, scratch / "out"); });
   CHECK(error.kind == Kind::io);
-  CHECK_THAT(error.message, Contains("report.json.new, which exists, and is no report"));
-  CHECK(fixture::read_text(path + ".new") == "my notes");
+  CHECK_THAT(error.message, Contains("report.json.ckpt-new, which exists, and is no report"));
+  CHECK(fixture::read_text(path + ".ckpt-new") == "my notes");
 }
 
 TEST_CASE("jobs that write one report at a time leave one of theirs") {
@@ -184,7 +184,8 @@ TEST_CASE("a report does not lie in the output, or over it") {
     CHECK(error.kind == Kind::usage);
     CHECK_THAT(error.message, Contains("it would lie in the output"));
   }
-  CHECK(caught([&] { const ReportFile file(scratch / "out", scratch / "out.new"); }).kind == Kind::usage);  // its draft
+  CHECK(caught([&] { const ReportFile file(scratch / "out", scratch / "out.ckpt-new"); }).kind ==
+        Kind::usage);  // its draft
   const ReportFile file(scratch / "out.json", scratch / "out");
 }
 
@@ -216,8 +217,9 @@ TEST_CASE("a report that cannot be written is an error before the job starts") {
   const fixture::TemporaryDirectory scratch;
   const auto error = caught([&] { const ReportFile file(scratch / "no/such/report.json", scratch / "out"); });
   CHECK(error.kind == Kind::io);
-  CHECK_THAT(error.message,
-             Contains("report.json.new: cannot be made: No such file or directory; make its directory: mkdir -p "));
+  CHECK_THAT(
+      error.message,
+      Contains("report.json.ckpt-new: cannot be made: No such file or directory; make its directory: mkdir -p "));
 }
 
 TEST_CASE("the process knows the memory it has held") {

@@ -239,8 +239,9 @@ class Search {
     }
   }
 
-  /// Says of which layers these samples are, if each is like one.
+  /// Says of which layers these samples are, if there are several, and each is like another one.
   bool take_order(const std::vector<std::size_t>& layers, LikenessFound& found) {
+    if (layers.size() < 2) return false;
     std::vector<Question> questions;
     std::vector<std::size_t> ends;  // of each layer's questions
     for (const std::size_t layer : layers) {
@@ -268,6 +269,7 @@ class Search {
       ours.push_back(layer_of(samples_[layers[n]].name));
       theirs.push_back(layer_of(sources_.of_other.tensors()[like->other].name));
     }
+    if (std::set(theirs.begin(), theirs.end()).size() != theirs.size()) return false;
     found.tells = true;
     found.first = "correlation " + in_words(*verdict_.typical);
     found.typical = least;

@@ -326,19 +326,28 @@ class Conversion {
     });
   }
 
+  /// The tensor that is made and has this second name, in the folder of the name or in none.
+  std::optional<std::string> first_made(const std::string& second, const std::string& folder) const {
+    auto first = first_name(to_, second);
+    for (std::size_t i = 0; first && i < most_ties; ++i) {  // one may be tied to another
+      for (const std::string& made : {folder + *first, *first})
+        if (drafts_.contains(made)) return made;
+      first = first_name(to_, *first);
+    }
+    return std::nullopt;
+  }
+
   /// A second name is written where it is expected; the first is not where a second one is expected in its place.
   void add_tied() {
     std::set<std::string> firsts;
     for (const std::string& name : wanted_) {
       if (drafts_.contains(name)) continue;
-      const std::string plain = without_folder(name);
-      const std::string folder = name.substr(0, name.size() - plain.size());
-      auto first = first_name(to_, plain);
-      for (std::size_t i = 0; first && !drafts_.contains(folder + *first) && i < most_ties; ++i)
-        first = first_name(to_, *first);  // one may be tied to another
-      if (!first || !drafts_.contains(folder + *first)) continue;
-      firsts.insert(folder + *first);
-      drafts_.emplace(name, drafts_.at(folder + *first));
+      for (const std::string& second : {name, without_folder(name)})
+        if (const auto made = first_made(second, name.substr(0, name.size() - second.size()));
+            made && !drafts_.contains(name)) {
+          firsts.insert(*made);
+          drafts_.emplace(name, drafts_.at(*made));
+        }
     }
     std::erase_if(drafts_, [&](const auto& draft) {
       return !is_kept(draft.first) || (firsts.contains(draft.first) && !wanted_.contains(draft.first));

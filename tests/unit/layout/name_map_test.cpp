@@ -203,7 +203,8 @@ TEST_CASE("conditions, offsets, stacks, ties and states") {
 
 TEST_CASE("a tensor has the one of its names that is expected") {
   const NameMap map = parse(sizes + R"("states": {"a": ["{state}/{name}"], "b": ["{state}.{name}"]},
-    "tied": [{"a": {"w2": "w1", "w1": "w0"}, "b": {"head.{l}": "embed"}}], "tensors": [{"a": "w0 [h]", "b": "embed [h]"}])");
+    "tied": [{"a": {"w2": "w1", "w1": "w0"}, "b": {"head.{l}": "embed", "model.x.{l}": "embed"}}],
+    "tensors": [{"a": "w0 [h]", "b": "embed [h]"}])");
   const std::vector<Tensor> source{tensor("w0", {5})};
   const auto made = [&](const std::vector<std::string>& names, const KeepMade& is_kept = {}) {
     MapWish wish;
@@ -213,6 +214,8 @@ TEST_CASE("a tensor has the one of its names that is expected") {
   };
   CHECK(made({"head.0", "head.1"}) == Words{"head.0 [5]", "head.1 [5]"});
   CHECK(made({"embed", "head.1"}) == Words{"embed [5]", "head.1 [5]"});
+  CHECK(made({"model.x.1", "model/head.1"}) ==
+        Words{"model.x.1 [5]", "model/head.1 [5]"});  // "model." is no folder here
   CHECK(made({"other"}) == Words{"embed [5]"});
   CHECK(made({"head.0", "head.1"}, [](const std::string& name) { return name == "head.1"; }) == Words{"head.1 [5]"});
   CHECK(made({"head.1"}, [](const std::string& name) { return name == "embed"; }).empty());
