@@ -71,15 +71,13 @@ def waiting(job):
     def case():
         report = job.place.directory / f"{job.output.name}.json"
         running = job.start(["--wait-for", "never", "--report", report])
-        def drafts():  # made before the wait begins, renamed at the end
-            return list(report.parent.glob(f"{report.name}.*"))
-        while not drafts():
+        while "waiting for never" not in running.process.stderr.readline():
             check(running.process.poll() is None, "it does not wait")
-            time.sleep(0.01)
         kill_rank(running, signal.SIGTERM)
         done = running.finish()
         job.check_message(done, 143, "ended by SIGTERM")
-        check(not job.partial.exists() and not drafts(), f"something is left by {done}")
+        left = [path for path in job.place.directory.iterdir() if path.name.startswith(job.output.name) and path != report]
+        check(not left, f"left: {left}: {done}")
         told = json.loads(report.read_text())
         check((told["status"], told["error"]["kind"], told["error"]["exit_status"]) == ("failed", "terminated", 143), told)
     return case

@@ -84,7 +84,7 @@ def overflowing(place, word, number, option, before=""):
         source = place.directory / f"{word}.npz"
         np.savez(source, large=np.full(3 << 20, number, "f4"), small=np.ones(4 << 20, "f4"))
         job = Job(place, "ckpt-merge", ["--threads", "1", option, f"{before}{source}"], f"{word}.safetensors")
-        done = job.run(faults={"at": "fsync 1 run kill -KILL $PPID"})
+        done = job.run(faults={"at": "fsync 2 run kill -KILL $PPID"})
         check(done.status == -9 and job.partial.exists(), f"it was not killed: {done}")
         done = job.run(["--resume", "--strict"])
         check(done.status == 1 and done.errors.count("infinite now") == 1, f"it does not tell of what overflowed: {done}")

@@ -135,7 +135,7 @@ def stands_between(place):
         job.reference()
         for first in range(3):
             job.clear()
-            done = job.run(["--threads", "1"], {"at": "fsync 1 5"})
+            done = job.run(["--threads", "1"], {"at": "fsync 2 5"})  # the first is of the job's description
             check(done.status == 1 and records(job) == 60, f"expected a run that fails when all is written: {done}")
             for path in journals(job):
                 content = path.read_bytes()
