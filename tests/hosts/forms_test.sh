@@ -73,7 +73,7 @@ sed -i 's/"store_array_data_equal_to_fill_value": true/"store_array_data_equal_t
 apart orbax none 'w_data/|w_both/[01]|_METADATA'
 for first in h1:1,h2:1 h2:1,h1:1; do expect "Orbax, incomplete on h2: $first" 0 "" merged "$first" orbax; done
 apart orbax 'w_both/[23]' _METADATA
-either "orbax: no host sees all of its files: h2 has 2 files that h1 lacks: w_both/2.0, w_both/3.0; one host must see all files" 1 \
+either "orbax: no host sees all of its files: h2 has 2 files that h1 lacks: w_both/2.0, w_both/3.0, expected all of them on one host" 1 \
   ckpt-merge local/orbax -o orbax.h5
 
 # One path that means two steps, by links or by files, is no checkpoint.
