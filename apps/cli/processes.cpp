@@ -23,6 +23,7 @@
 #include "cli/advice.hpp"
 #include "io/mapped_windows.hpp"
 #include "processes/host_of_error.hpp"
+#include "processes/same_build.hpp"
 #include "report/output.hpp"
 #include "sandbox/helper_process.hpp"
 #include "store/stores.hpp"
@@ -133,6 +134,7 @@ int status_of(const std::exception& error, int failure) {
 int run_body(const std::string& program, Communicator& processes, const std::function<int(Communicator&)>& body,
              int failure) {
   try {
+    check_same_build(processes);
     const int found = body(processes);
     processes.set_exit_status(found);  // 1: checkpoints differ. What is lost after this does not change it
     return found;

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "base/backoff.hpp"
-#include "base/build_id.hpp"
 #include "base/error.hpp"
 #include "base/host_name.hpp"
 #include "base/interrupt.hpp"
@@ -71,8 +70,8 @@ void poll_until(std::chrono::seconds grace, bool is_crowded, const IsDone& is_do
 
 }  // namespace
 
-/// What all_to_all sends first: the size of a message, and the message if it is small, as all of a round's agreements
-/// are but for the requests.
+/// The first message of all_to_all to each process: the size of the content, and the content itself if it is small. All
+/// agreements of a round are small, except for its requests.
 struct Envelope {
   std::uint64_t bytes = 0;
   std::array<char, 24> content{};
@@ -474,23 +473,6 @@ std::unique_ptr<Communicator> mpi_communicator(std::uint64_t largest_message) {
   return std::make_unique<MpiCommunicator<MpichAbi>>(largest_message);
 }
 
-namespace {
-
-/// Two builds of one version may differ in what they send one another.
-void check_versions(Communicator& processes) {
-  const std::string build = build_id();
-  const std::vector<std::string> versions =
-      processes.all_gather(CKPT_VERSION + (build.empty() ? "" : " (build " + build + ")"));
-  const auto other = std::ranges::find_if(versions, [&](const std::string& each) { return each != versions.front(); });
-  if (other == versions.end()) return;
-  processes.set_failed_together(true);
-  throw Error(Kind::usage, processes.name_of(static_cast<int>(other - versions.begin())),
-              {"version " + *other, versions.front() + ", as " + processes.name_of(0) + " has",
-               "install the same program on all hosts"});
-}
-
-}  // namespace
-
 std::unique_ptr<Communicator> mpi_world() {
   auto processes = mpi_communicator(largest_message_bytes);
   if (processes->size() == 1 && launched_in_parallel())
@@ -500,7 +482,6 @@ std::unique_ptr<Communicator> mpi_world() {
                  "start it with the launcher of this MPI: its mpirun, or srun --mpi=pmix (MPICH: pmi2), or choose the "
                  "launcher's MPI: CKPT_MPI=mpich, openmpi or /path/to/libmpi.so",
                  {Advice::What::go_alone, "one process alone was meant"}});
-  check_versions(*processes);
   return processes;
 }
 
