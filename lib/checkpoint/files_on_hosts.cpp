@@ -61,14 +61,13 @@ std::vector<std::string> files_of_host(const fs::path& directory, const Communic
   return names;
 }
 
-/// One number for each name, ascending.
+/// One number for each name.
 std::vector<std::uint64_t> keys_of_host(const fs::path& directory, const Communicator& processes) {
   std::vector<std::uint64_t> keys;
   for_each_file_of_host(directory, processes, [&](const std::string& name) {
     keys.push_back(std::hash<std::string>{}(name));
     return true;
   });
-  std::sort(keys.begin(), keys.end());
   return keys;
 }
 
@@ -114,7 +113,7 @@ std::size_t fullest(const std::vector<std::vector<std::string>>& names) {
   return static_cast<std::size_t>(std::ranges::max_element(names, fewer) - names.begin());
 }
 
-/// What the host with most files lacks, or each host. Collective.
+/// Returns the files that the host with most of them lacks, or that each host lacks. Collective.
 std::vector<Lack> lacks_on(NeededOn needed, const fs::path& directory, Communicator& processes) {
   const auto names = gather_all(files_of_host(directory, processes), processes);
   const std::size_t most = fullest(names);
@@ -189,7 +188,7 @@ class Samples {
 
 std::vector<std::uint64_t> readers_of_directory(const fs::path& directory, bool may_read, Communicator& processes) {
   constexpr std::uint64_t no_reader = ~std::uint64_t{0};
-  const std::uint64_t files = may_read ? files_of_host(directory, processes).size() : no_reader;
+  const std::uint64_t files = may_read ? keys_of_host(directory, processes).size() : no_reader;
   std::vector<std::uint64_t> mine(1);
   mine.front() = files;
   const auto all = gather_all(mine, processes);

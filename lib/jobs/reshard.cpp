@@ -308,7 +308,6 @@ void tell_fused(const Run& run, const Placement& source) {
 
 void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
   const Checkpoint& checkpoint = sides.checkpoint;
-  tell_fused(run, sides.source.placement);
   if (checkpoint.averaged() != nullptr)
     check_others(*checkpoint.averaged(), run.job.replicas, run.threads, run.open_files, run.stores.reading(),
                  *plan.exchange, run.processes);
@@ -556,6 +555,7 @@ void confirm(Run& run, const ReshardSides& sides) {
 /// The phases, one after the other. Everything before the output begins only looks.
 Report perform(Run run) {
   const ReshardSides sides = look(run);
+  tell_fused(run, sides.source.placement);
   if (run.output.place() != nullptr && !run.job.dry_run &&
       run.processes.maximum(run.output.place()->stands() ? 1 : 0) != 0) {
     confirm(run, sides);
