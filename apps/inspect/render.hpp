@@ -32,8 +32,8 @@ std::string stored_text(const StoredParameter& parameter, const Survey& survey);
 /// Whether there are more parameters than fit a screen, so that they are summed up first.
 bool is_summed_up(const Inspection& inspection);
 
-/// What is asked first: format, cards, step, dtypes, optimizer state, prefixes; `with_rows`, the parameters, too, those
-/// that differ only in numbers as one row.
+/// Renders the answers to first questions: format, cards, step, dtypes, optimizer state, prefixes. `with_rows` adds the
+/// parameters; those that differ only in numbers share a row.
 Lines overview_text(const Inspection& inspection, bool with_rows, std::optional<std::size_t> width);
 
 /// Renders tables, with lines of at most `width` characters if there is a width. Without one, or `with_all`, each

@@ -22,7 +22,7 @@ struct ResultKind {
 class ResultFile {
  public:
   ResultFile() = default;
-  /// "-": standard output. `output`: the job's; empty: it has none. Throws io if the path exists and is not of this
+  /// "-": standard output. `output`: the job's, or empty without one. Throws io if the path exists and is not of this
   /// kind, usage if it would lie in the output. `kind` must outlive it.
   ResultFile(const ResultKind& kind, const std::string& path, const std::filesystem::path& output);
   ResultFile(const ResultFile&) = delete;

@@ -15,8 +15,8 @@ namespace {
 
 using Bytes = std::span<const unsigned char>;
 
-/// What a segment of notes says of the build. Each note has a header, a name and a description; both are padded to
-/// words.
+/// Returns the build's id from a segment of notes. Each note has a header, a name and a description; the latter two are
+/// padded to words.
 std::string id_in(Bytes notes) {
   constexpr std::string_view owner("GNU\0", 4);
   constexpr std::string_view digits = "0123456789abcdef";

@@ -13,22 +13,22 @@
 
 namespace ckpt {
 
-/// Whether a file's name is one that transformers and accelerate give what a trainer keeps beside the model: its
-/// optimizer, random numbers, arguments.
+/// Whether transformers or accelerate give a file of a trainer this name: one of its optimizer, random numbers or
+/// arguments beside the model.
 bool is_state_of_trainer(const std::string& name);
 
 /// Whether a layout is that of a merged file: one card with one file.
 bool is_of_one_file(const Layout& layout);
 
-/// Throws usage if steps' checkpoints are below the directory of a lone file, whose name is none that frameworks give
-/// whole models.
+/// Throws usage if steps' checkpoints lie below the directory of a lone file, unless frameworks give whole models this
+/// file's name.
 void refuse_beside_steps(const std::filesystem::path& directory, const std::string& file, SourceStore& store);
 
-/// The file of a directory without a layout that is the whole checkpoint by itself: the only one there (wherever it
-/// lies, if it says that it was merged), or the one with a name that frameworks give whole models (of model.safetensors
-/// and pytorch_model.bin the first, as they do), where all such names are one model's. Tells what it passes over.
-/// Throws input where a file like it stands for data that is elsewhere (a Git LFS pointer), or the directory names a
-/// checkpoint that is not there.
+/// Returns the file of a directory without a layout that is the whole checkpoint. It is the only file there, wherever
+/// it lies if it says that it was merged. Or it has a name that frameworks give whole models (model.safetensors before
+/// pytorch_model.bin, as they choose), if all such names belong to one model. Reports the files that it passes over.
+/// Throws input if such a file only points to its data (Git LFS), or the directory names a checkpoint that is not
+/// there.
 std::optional<std::size_t> whole_file(const FoundFiles& found, SourceStore& store);
 
 /// A model in several files without an index, where their names say that they are all of them ("-00001-of-00002") and

@@ -16,8 +16,8 @@ constexpr std::uint64_t least_cost = 512;         // overhead of a transfer, in 
 constexpr std::uint64_t best_chunk = 4ULL << 20;
 constexpr std::uint64_t least_chunk = 4096;
 
-/// Chunks that take none of a round's memory are limited, too, as others wait for the round; but not so much that
-/// rounds become too many.
+/// Limits the chunks that take none of a round's memory, since other processes wait for the round. A lower limit would
+/// make too many rounds.
 constexpr std::uint64_t own_chunks_for_one = 4;
 
 /// The first round has an eighth of the usual size, and each one up to the usual size twice that of the one before.

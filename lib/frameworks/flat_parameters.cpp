@@ -34,8 +34,8 @@ bool has_members(const Layout* layout, const std::string& name) {
          std::ranges::any_of(layout->buckets, [&](const Bucket& bucket) { return bucket.name == name; });
 }
 
-/// The vectors of which files hold unequal lengths and say no places: with use_orig_params=True, each of FSDP1's ranks
-/// has a run of a parameter's elements, or none.
+/// Returns the vectors whose lengths differ between files that state no places: with use_orig_params=True, each of
+/// FSDP1's ranks has a run of a parameter's elements, or none.
 std::set<std::string> runs_of_ranks(const std::vector<FileCatalog>& files) {
   std::map<std::string, Shape> first;
   std::set<std::string> parts;
@@ -48,7 +48,7 @@ std::set<std::string> runs_of_ranks(const std::vector<FileCatalog>& files) {
   return parts;
 }
 
-/// Why files of torch.save hold no parameter by itself that hold no matrix, and of some vectors nothing on some ranks.
+/// Returns an error if torch files hold parts of parameters alone: vectors only, and on some ranks an empty one.
 std::optional<Error> parts_alone(const std::vector<FileCatalog>& catalogs, const std::string& origin) {
   bool is_any_empty = false;
   const std::set<std::string> runs = runs_of_ranks(catalogs);

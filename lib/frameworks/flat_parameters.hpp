@@ -11,10 +11,10 @@
 
 namespace ckpt {
 
-/// Why the ranks' files cannot be read by their own metadata if FSDP1 saved its own state (LOCAL_STATE_DICT): a flat
-/// parameter does not say which parameters lie in it or where, and each rank has only its part of those beside it, or
-/// of all (use_orig_params=True). Nothing if there is no flat parameter and no such part. `names` and `catalogs` are
-/// parallel; `origin`: the files' name in messages. https://github.com/pytorch/pytorch,
+/// Returns an error if FSDP1 saved its own state (LOCAL_STATE_DICT), whose metadata do not suffice: a flat parameter
+/// does not say which parameters lie in it or where, and each rank has only its part of the parameters beside it, or of
+/// all parameters (use_orig_params=True). `names` and `catalogs` are parallel; `origin`: the files' name in messages.
+/// https://github.com/pytorch/pytorch,
 /// torch/distributed/fsdp/_flat_param.py
 std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names,
                                            const std::vector<FileCatalog>& catalogs, const std::string& origin);

@@ -174,8 +174,8 @@ void resolve_pieces(ReshardSides& sides) {
   sides.index_name = sides.store->index()->name();
 }
 
-/// Spreads the tensors of a job. Where it leaves all of those out that the layout has rules for, the output's layout
-/// has no rules: else no reader could tell it from the layout of another checkpoint.
+/// Spreads the tensors of a job by the layout. If no rule matches a tensor that the job takes, the output's layout has
+/// no rules: a reader would take it for the layout of another checkpoint.
 Resolved resolve_chosen(Layout layout, const std::vector<Tensor>& tensors, bool are_all) {
   Resolved target = resolve_target(layout, tensors, are_all);
   const Shardings& shardings = target.placement.shardings();

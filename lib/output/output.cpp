@@ -267,7 +267,7 @@ void Output::publish() {
   lock_->release();
 }
 
-/// What has come beside the old output since then is not taken over, so it stays.
+/// Files that others have put beside the old output since then stay there: the new output has not taken them over.
 void Output::leave_newcomers(ExistingOutput& old) const {
   for (const fs::path& name : old.kept)
     if (!kept_.contains(name)) old.foreign.push_back(name.string());

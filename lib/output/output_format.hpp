@@ -19,8 +19,8 @@ const Format& output_format(const std::vector<Format>& formats, const std::strin
 /// belongs to no format, but seems to mean one: misspelt, with something after it, or another program's.
 void check_ending(const std::vector<Format>& formats, const std::string& file_name);
 
-/// Warns if the name of a single file has the ending of another format, or one of none where nobody chose the format.
-/// Says which it is where there is no ending either.
+/// Warns if the name of a single file has another format's ending, or, unless the user chose the format, an unknown
+/// one. Names the format if the user chose none and the name has no ending.
 void warn_of_ending(const std::vector<Format>& formats, const std::string& file_name, const Format& written,
                     bool is_chosen);
 

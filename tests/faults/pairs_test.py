@@ -15,7 +15,7 @@ import time
 from harness import Place, arguments, check, checkpoints, run_cases, temporary_directory
 
 WAYS = [[], ["--force"], ["--resume"], ["--force", "--resume"]]
-# Of two jobs with one output one may be refused, for one of these reasons. None of them is an accident.
+# Where two jobs write one output, one may be refused, for one of these reasons. None of them is an accident.
 REASONS = ["another job is writing it", "it exists already", "an earlier run left it", "it appeared while the job ran", "it was left by"]
 RANKS_END_S = 20
 PR_SET_CHILD_SUBREAPER = 36

@@ -214,8 +214,8 @@ class Search {
                                 : texts[*best] + " it would be " + in_words(correlation);
   }
 
-  /// Where no layer is like its namesake: whether each is like another layer of the other checkpoint. Then all are of
-  /// one training, in another order.
+  /// Searches for another order of the layers, if no layer is like its namesake: each may be like another layer of the
+  /// other checkpoint.
   template <class IsExcused>
   void find_order(const IsExcused& is_excused, LikenessFound& found) {
     std::map<std::string, std::vector<std::size_t>> kinds;

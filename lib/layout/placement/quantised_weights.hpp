@@ -89,8 +89,8 @@ struct QuantisedWeights {
   std::string summary() const;
 };
 
-/// Whether a name has a word of what codes of weights need beside them: scales, zero points, the numbers that codes
-/// mean. Scales of activations have none.
+/// Whether a name contains a word for a weight's scales, zero points or table of numbers. Names of activations' scales
+/// contain no such word.
 bool is_named_as_scales(std::string_view name);
 
 /// Returns the text of a tensor of bytes.
