@@ -128,8 +128,8 @@ std::string mpi_version();
 
 /// Returns the processes that mpirun or srun started. It starts MPI, and its destructor ends MPI; an exception that
 /// unwinds past it on one process only aborts the others instead of leaving them waiting. Throws peer if MPI finds one
-/// process although a launcher started several: it does not speak the launcher's protocol then. Whether all run the same
-/// build is for `check_same_build`.
+/// process although a launcher started several: it does not speak the launcher's protocol then. Whether all run the
+/// same build is for `check_same_build`.
 std::unique_ptr<Communicator> mpi_world();
 
 /// Returns whether an MPI launcher started this process together with others. False if a parent process is a rank of
