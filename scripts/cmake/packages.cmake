@@ -22,6 +22,8 @@ with any number of processes, and needs no framework.")
   configure_file(${PROJECT_SOURCE_DIR}/scripts/packaging/debian/changelog.in ${documents}/changelog @ONLY)
   execute_process(COMMAND gzip -9nf ${documents}/changelog COMMAND_ERROR_IS_FATAL ANY)
   install(FILES ${PROJECT_SOURCE_DIR}/scripts/packaging/debian/copyright ${documents}/changelog.gz DESTINATION share/doc/ckpt-reshard)
+  install(CODE "file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man1/ckpt*.1\")
+                execute_process(COMMAND gzip -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)")
 endif()
 
 include(CPack)

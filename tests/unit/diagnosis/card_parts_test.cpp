@@ -15,7 +15,7 @@ class Cards {
 
   /// A name that these cards store.
   Cards& add(const std::string& name, const std::vector<Position>& holders) {
-    facts_.push_back({name, name, std::vector<Piece>(mesh_.size()), false});
+    facts_.push_back({name, name, std::vector<drafting::Piece>(mesh_.size()), false});
     for (const Position position : holders) {
       arrays_.push_back({});
       arrays_.back().name = name;

@@ -42,7 +42,7 @@ TEST_CASE("what only some cards hold tells the mesh, too") {
 TEST_CASE("where a name is stored is said by coordinates, or by none") {
   const StoredArray array{"w", *number_type("f32"), {4}, std::nullopt, false};
   const Mesh mesh{{"pp", "tp"}, {3, 2}, {}};
-  std::vector<Piece> pieces(6);
+  std::vector<drafting::Piece> pieces(6);
   for (const std::size_t card : {0, 1, 4, 5}) pieces[card] = {&array, card % 2};
   const auto ends = location_of(mesh, classes_of(pieces));
   REQUIRE(ends);

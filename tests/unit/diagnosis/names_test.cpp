@@ -22,7 +22,7 @@ Mesh mesh(std::vector<std::string> axes, Numbers shape) {
 /// A name that some of the cards have.
 NameFacts stored(const std::string& name, const Numbers& on, std::size_t cards) {
   static const StoredArray array{"w", *number_type("f32"), {4}, std::nullopt, false};
-  NameFacts facts{name, name, std::vector<Piece>(cards), false};
+  NameFacts facts{name, name, std::vector<drafting::Piece>(cards), false};
   for (const auto card : on) facts.pieces[card] = {&array, card};
   return facts;
 }

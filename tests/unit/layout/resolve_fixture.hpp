@@ -55,18 +55,18 @@ inline Placement target(const Layout& layout, const std::vector<Tensor>& tensors
 
 /// For each element that a card stores of an array, which element of which tensor it is; nothing for padding. A `fill`
 /// is told with '+'.
-struct Place {
+struct ElementPlace {
   std::string tensor;
   std::uint64_t index = 0;
   bool fill = false;
 };
-inline std::vector<std::optional<Place>> places(const Placement& placement, ArrayId array, Position position) {
-  std::vector<std::optional<Place>> found(numel(placement.stored_shape(array, position)));
+inline std::vector<std::optional<ElementPlace>> places(const Placement& placement, ArrayId array, Position position) {
+  std::vector<std::optional<ElementPlace>> found(numel(placement.stored_shape(array, position)));
   placement.for_each_region(array, position, {0, found.size()}, [&](ParameterId parameter, const Region& region) {
     const Shape extents = region.box.shape();
     const Shape weights = row_major_strides(placement.tensors()[parameter].shape);
     for (std::uint64_t i = 0; i < numel(extents); ++i) {
-      Place place{placement.tensors()[parameter].name, 0, region.fill};
+      ElementPlace place{placement.tensors()[parameter].name, 0, region.fill};
       std::uint64_t at = region.offset;
       std::uint64_t rest = i;
       for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d]) {

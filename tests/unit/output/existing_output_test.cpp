@@ -16,7 +16,7 @@ TEST_CASE("an output in its source, or over it, is refused even with --force") {
   for (const fs::path& output : {place.source(), place.source() / "out", place.path("elsewhere/../source/a/b")}) {
     WrittenJob job = place.job(output);
     job.output.force = true;
-    const auto error = refused(job);
+    const auto error = refusal_of(job);
     CAPTURE(output);
     REQUIRE(error.has_value());
     CHECK(error->kind() == Kind::usage);
@@ -27,8 +27,8 @@ TEST_CASE("an output in its source, or over it, is refused even with --force") {
   job.source = place.path("out.partial");  // begin() would remove it
   job.output.force = true;
   fs::create_directory(job.source);
-  CHECK(refused(job).has_value());
-  CHECK_FALSE(refused(place.job(place.path("source2"))).has_value());  // a longer name is another place
+  CHECK(refusal_of(job).has_value());
+  CHECK_FALSE(refusal_of(place.job(place.path("source2"))).has_value());  // a longer name is another place
 }
 
 TEST_CASE("what is no checkpoint is refused with --force, named, and stays") {
@@ -80,7 +80,7 @@ TEST_CASE("what is no checkpoint is refused with --force, named, and stays") {
       each.make(place.path(where));
       WrittenJob job = forced(place.job(place.path("elsewhere")));
       job.output.is_single_file = each.single_file;
-      const auto error = refused(job);
+      const auto error = refusal_of(job);
       // What an interrupted job has left may be a directory where a file is to be written now.
       if (where != "elsewhere" && each.single_file && each.said == "a directory") continue;
       if (each.name == "a link") {  // it leads over the source
@@ -104,10 +104,10 @@ TEST_CASE("a checkpoint of any layout is replaced with --force, by its manifest"
   for (const bool single_file : {false, true}) {
     WrittenJob job = forced(place.job());
     job.output.is_single_file = single_file;
-    CHECK_FALSE(refused(job).has_value());
+    CHECK_FALSE(refusal_of(job).has_value());
   }
   write_text(place.path("out") / "folder" / "3", hdf5);
-  CHECK_THAT(refused(forced(place.job()))->what(), Contains("folder/3"));
+  CHECK_THAT(refusal_of(forced(place.job()))->what(), Contains("folder/3"));
 }
 
 TEST_CASE("an index of a checkpoint's files is replaced with them, and no other") {
@@ -117,12 +117,12 @@ TEST_CASE("an index of a checkpoint's files is replaced with them, and no other"
   fs::create_directory(model);
   write_text(model / "checkpoint.json", R"({"ckpt_manifest": 1, "layout": )" + std::string(two_cards) + "}");
   write_text(index, R"({"metadata": {}, "weight_map": {"a": "rank_0.h5", "b": "rank_1.h5"}})");
-  CHECK_FALSE(refused(forced(place.job())).has_value());
+  CHECK_FALSE(refusal_of(forced(place.job())).has_value());
   for (const char* text : {R"({"weight_map": {"a": "rank_0.h5", "b": "rank_2.h5"}})",
                            R"({"a": {"shape": [2], "dtype": "f32"}})", "{", ""}) {
     CAPTURE(text);
     write_text(index, text);
-    CHECK_THAT(refused(forced(place.job()))->what(), Contains("model.safetensors.index.json"));
+    CHECK_THAT(refusal_of(forced(place.job()))->what(), Contains("model.safetensors.index.json"));
   }
 }
 
@@ -134,9 +134,9 @@ TEST_CASE("half an index that a killed job has left is cleared with the rest") {
                                     "files": "model-{card:05}-of-00002.safetensors", "default": "replicate"})";
   write_text(partial / ".journal" / "job", R"({"ckpt_journal": 1, "to": )" + two_files + "}");
   write_text(partial / "model.safetensors.index.json", "{");
-  CHECK_FALSE(refused(forced(place.job())).has_value());
+  CHECK_FALSE(refusal_of(forced(place.job())).has_value());
   write_text(partial / "model.h5.index.json", "{");
-  CHECK_THAT(refused(forced(place.job()))->what(), Contains("model.h5.index.json"));
+  CHECK_THAT(refusal_of(forced(place.job()))->what(), Contains("model.h5.index.json"));
 }
 
 TEST_CASE("what came to stand in the output's place is judged again when it is published") {
@@ -181,14 +181,14 @@ TEST_CASE("a layout file is not written over") {
   write_text(place.path("out") / "rank_0.h5", two_cards);
   WrittenJob job = forced(place.job());
   job.spared_files = {place.path("out") / "rank_0.h5"};
-  CHECK_THAT(refused(job)->what(), Contains("rank_0.h5, which the job reads"));
+  CHECK_THAT(refusal_of(job)->what(), Contains("rank_0.h5, which the job reads"));
 }
 
 TEST_CASE("an output without a name is refused") {
   const Place place;
   for (const char* output : {".", "./", "/", "..", "a/.", "a/..", "a/./"}) {
     CAPTURE(output);
-    const auto error = refused(forced(place.job(output)));
+    const auto error = refusal_of(forced(place.job(output)));
     REQUIRE(error.has_value());
     CHECK(error->kind() == Kind::usage);
     CHECK_THAT(error->what(), Contains("it ends in no name"));
@@ -197,11 +197,11 @@ TEST_CASE("an output without a name is refused") {
 
 TEST_CASE("names that are too long are refused at the start") {
   const Place place;
-  CHECK_THAT(refused(place.job(place.path(std::string(240, 'x'))))->what(),
+  CHECK_THAT(refusal_of(place.job(place.path(std::string(240, 'x'))))->what(),
              Contains("expected at most 255, which the file system allows"));
-  CHECK_THAT(refused(place.job(place.path(std::string(3000, '/') + std::string(1100, 'x'))))->what(),
+  CHECK_THAT(refusal_of(place.job(place.path(std::string(3000, '/') + std::string(1100, 'x'))))->what(),
              Contains("allows"));
-  CHECK_FALSE(refused(place.job(place.path(std::string(239, 'x')))).has_value());
+  CHECK_FALSE(refusal_of(place.job(place.path(std::string(239, 'x')))).has_value());
   const std::string files = R"({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [11]}, "files": ")" +
                             std::string(255, 'x') + R"({x}", "default": "replicate"})";
   CHECK_THAT(error_of([&] { Claimed output(place.job(), files.c_str()); })->what(),

@@ -79,7 +79,7 @@ std::optional<Error> error_of(const Work& work) {
   return std::nullopt;
 }
 
-inline std::optional<Error> refused(const WrittenJob& job) {
+inline std::optional<Error> refusal_of(const WrittenJob& job) {
   return error_of([&] { Claimed output(job); });
 }
 

@@ -76,20 +76,20 @@ TEST_CASE("a single file is made beside its place, too") {
 TEST_CASE("what exists is refused, with the way on") {
   const Place place;
   fs::create_directory(place.path("out"));
-  const auto there = refused(place.job());
+  const auto there = refusal_of(place.job());
   REQUIRE(there.has_value());
   CHECK(there->kind() == Kind::io);
   CHECK_THAT(there->what(), Contains("out: it exists"));
   CHECK(there->text().advice.what == Advice::What::replace_output);
   fs::remove(place.path("out"));
   fs::create_directory(place.path("out.partial"));
-  const auto left = refused(place.job());
+  const auto left = refusal_of(place.job());
   REQUIRE(left.has_value());
   CHECK_THAT(left->what(), Contains("out.partial: an earlier run left it"));
   CHECK(left->text().advice.what == Advice::What::resume_or_restart);
   fs::remove(place.path("out.partial"));
   fs::create_symlink("nowhere", place.path("out"));
-  CHECK(refused(place.job()).has_value());  // a dangling link is something, too
+  CHECK(refusal_of(place.job()).has_value());  // a dangling link is something, too
 }
 
 TEST_CASE("an output is replaced with --force, and so is what an earlier run left") {
@@ -122,7 +122,7 @@ TEST_CASE("an output stays where --force does not come to its end") {
 
 TEST_CASE("an output in a directory that is not there is an error of its own words") {
   const Place place;
-  CHECK_THAT(refused(place.job(place.path("no/such/out")))->what(),
+  CHECK_THAT(refusal_of(place.job(place.path("no/such/out")))->what(),
              Contains("out.partial: cannot be made") && Contains("exist"));
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("a run goes on only with what a run of its own kind has left") {
       output->fail(error);
       CHECK(error.text().advice.what == Advice::What::resume_or_restart);
     }
-    CHECK(refused(job)->text().advice.what == Advice::What::resume_or_restart);
+    CHECK(refusal_of(job)->text().advice.what == Advice::What::resume_or_restart);
     job.output.resume = true;
     {
       Claimed output(job);
@@ -185,7 +185,7 @@ TEST_CASE("one output is one job's: others are told who writes it, and touch not
         WrittenJob second = job;
         second.output.force = force;
         second.output.resume = resume;
-        const auto error = refused(second);
+        const auto error = refusal_of(second);
         REQUIRE(error.has_value());
         CHECK(error->kind() == Kind::io);
         CHECK_THAT(error->what(), Contains("out.partial: another job is writing it (process " +
@@ -193,7 +193,7 @@ TEST_CASE("one output is one job's: others are told who writes it, and touch not
       }
       CHECK(place.names() == before);
     }
-    CHECK_FALSE(refused(job).has_value());  // as soon as it has ended
+    CHECK_FALSE(refusal_of(job).has_value());  // as soon as it has ended
     CHECK(place.names() == Names{"source"});
   }
 }

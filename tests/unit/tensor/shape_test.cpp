@@ -47,11 +47,11 @@ TEST_CASE("extents are moved, not copied, when a list of them grows") {
 }
 
 TEST_CASE("volumes are checked") {
-  CHECK(numel({}) == 1);
-  CHECK(numel({2, 3, 4}) == 24);
-  CHECK(numel({1ULL << 40, 0, 1ULL << 40}) == 0);  // nothing is never too much
-  CHECK(numel({1ULL << 40, 1ULL << 23}) == 1ULL << 63);
-  CHECK_THROWS_AS(numel({1ULL << 40, 1ULL << 24}), Error);
+  CHECK(numel(Shape{}) == 1);
+  CHECK(numel(Shape{2, 3, 4}) == 24);
+  CHECK(numel(Shape{1ULL << 40, 0, 1ULL << 40}) == 0);  // nothing is never too much
+  CHECK(numel(Shape{1ULL << 40, 1ULL << 23}) == 1ULL << 63);
+  CHECK_THROWS_AS(numel(Shape{1ULL << 40, 1ULL << 24}), Error);
 }
 
 TEST_CASE("strides are row-major") {
