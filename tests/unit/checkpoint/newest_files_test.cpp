@@ -3,7 +3,8 @@
 #include "catch.hpp"
 #include "refused.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -59,4 +60,3 @@ TEST_CASE("Names that do not tell are refused") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -5,7 +5,8 @@
 
 #include "catch.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 Layout layout_of(const std::string& rules, const std::string& mesh = R"({"axes": ["a"], "shape": [2]})") {
@@ -76,4 +77,3 @@ TEST_CASE("Without its cuts a layout leaves everything on the cards that it was 
 }
 
 }  // namespace
-}  // namespace ckpt

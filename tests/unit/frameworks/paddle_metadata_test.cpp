@@ -3,7 +3,8 @@
 #include "catch.hpp"
 #include "unit/store/torch_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using namespace ckpt::fixture;
@@ -41,5 +42,3 @@ TEST_CASE("Paddle's distributed metadata that contradict themselves are refused"
   CHECK_THROWS_WITH(parsed(metadata(numbers({2}), "0_0.distcp")), Contains("2 offsets and 1 sizes"));
   CHECK_THROWS_WITH(parsed(pickle(dict({}))), Contains("holds no Metadata"));
 }
-
-}  // namespace ckpt

@@ -7,7 +7,8 @@
 #include "base/error.hpp"
 #include "catch.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -160,4 +161,3 @@ TEST_CASE("All threads that want a chunk wait for the one that decodes it") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -7,7 +7,8 @@
 #include "catch.hpp"
 #include "small_files.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 constexpr std::uint64_t page = 4096;
@@ -72,4 +73,3 @@ TEST_CASE("What cannot be written directly is left to an ordinary write") {
 }
 
 }  // namespace
-}  // namespace ckpt

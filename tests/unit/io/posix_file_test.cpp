@@ -16,7 +16,8 @@
 #include "catch.hpp"
 #include "small_files.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 /// Not every file system does (RWF_NOWAIT); those in memory do not, for one.
@@ -150,4 +151,3 @@ TEST_CASE("What is no readable file is named") {
 }
 
 }  // namespace
-}  // namespace ckpt

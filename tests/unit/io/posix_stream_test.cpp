@@ -11,7 +11,8 @@
 #include "catch.hpp"
 #include "small_files.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -98,5 +99,3 @@ TEST_CASE("A file takes a stream where it stands; a full one and a closed one ar
              Contains("full: write: No space"));
   CHECK_THAT(error_of([] { PosixStream("closed", -1); }), Contains("closed: write") && Contains("is it open?"));
 }
-
-}  // namespace ckpt

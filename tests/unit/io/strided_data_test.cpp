@@ -7,7 +7,8 @@
 #include "small_files.hpp"
 #include "tensor/box.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 /// Bytes that are all different over a few of them.
@@ -82,4 +83,3 @@ TEST_CASE("What is larger than what is gathered at once is read in blocks") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -4,7 +4,8 @@
 #include "refused.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using namespace fixture;
@@ -52,4 +53,3 @@ TEST_CASE("A cast that names codes or scales is refused, unless it takes them or
 }
 
 }  // namespace
-}  // namespace ckpt

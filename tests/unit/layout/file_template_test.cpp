@@ -6,7 +6,8 @@
 #include "base/error.hpp"
 #include "catch.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 const Mesh mesh{{"dp", "tp"}, {2, 12}, {}};
@@ -98,4 +99,3 @@ TEST_CASE("the axes that a path names") {
 }
 
 }  // namespace
-}  // namespace ckpt

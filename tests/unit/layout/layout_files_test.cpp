@@ -9,7 +9,8 @@
 #include "catch.hpp"
 #include "layout/language/layout.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 std::vector<std::filesystem::path> json_files(const std::string& folder) {
@@ -54,4 +55,3 @@ TEST_CASE("every good and every ready layout is accepted, and its canonical text
 }
 
 }  // namespace
-}  // namespace ckpt

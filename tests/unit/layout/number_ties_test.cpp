@@ -3,7 +3,8 @@
 #include "catch.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using fixture::tensor;
@@ -76,4 +77,3 @@ TEST_CASE("A scale beside no codes is a parameter like others, and so are intege
 }
 
 }  // namespace
-}  // namespace ckpt

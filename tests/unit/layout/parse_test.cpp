@@ -6,7 +6,8 @@
 #include "catch.hpp"
 #include "layout/language/layout.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
@@ -279,4 +280,3 @@ TEST_CASE("the layout of a single file") {
 }
 
 }  // namespace
-}  // namespace ckpt

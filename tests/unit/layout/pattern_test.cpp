@@ -6,7 +6,8 @@
 #include "base/error.hpp"
 #include "catch.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 struct MatchCase {
@@ -209,4 +210,3 @@ TEST_CASE("hostile patterns take polynomial time") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -3,7 +3,8 @@
 #include "catch.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using fixture::tensor;
@@ -138,4 +139,3 @@ TEST_CASE("Scales of activations are left out with the weights") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -4,7 +4,8 @@
 #include "refused.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using namespace fixture;
@@ -113,4 +114,3 @@ TEST_CASE("What describes or is looked up by all codes is not cut, nor are codes
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -4,7 +4,8 @@
 #include "catch.hpp"
 #include "refused.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -205,4 +206,3 @@ TEST_CASE("Strategies that lie are refused, and what is wrong is said") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -4,7 +4,8 @@
 #include "layout/language/layout.hpp"
 #include "layout/language/rule_json.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 std::string canonical(const std::string& text) {
@@ -85,4 +86,3 @@ TEST_CASE("the smallest layout") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -2,7 +2,8 @@
 
 #include "catch.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 TEST_CASE("An ending that seems to be meant as another format's is refused, whatever stands before it") {
@@ -60,4 +61,3 @@ TEST_CASE("Files whose names a layout leaves open get one, with the format's end
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -5,7 +5,8 @@
 #include "catch.hpp"
 #include "refused.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -62,4 +63,3 @@ TEST_CASE("Attributes as JSON that nobody wrote so are refused") {
 }
 
 }  // namespace
-}  // namespace ckpt

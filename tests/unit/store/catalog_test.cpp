@@ -2,7 +2,8 @@
 
 #include "catch.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
@@ -117,4 +118,3 @@ TEST_CASE("A damaged catalog is an error, never a crash") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -5,7 +5,8 @@
 #include "store/gguf/gguf_store.hpp"
 #include "unit/store/torch_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -108,5 +109,3 @@ TEST_CASE("files of GGUF that lie, end early or are of other versions are refuse
   version.replace(4, 4, std::string("\0\0\0\3", 4));
   CHECK_THAT(refusal(version), Contains("big-endian"));
 }
-
-}  // namespace ckpt

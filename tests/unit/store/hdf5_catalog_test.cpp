@@ -3,7 +3,8 @@
 #include "catch.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using fixture::as_bytes;
@@ -173,4 +174,3 @@ TEST_CASE("Variable-length data and empty dataspaces are kept as they are") {
 }
 
 }  // namespace
-}  // namespace ckpt

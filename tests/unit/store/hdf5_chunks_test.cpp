@@ -3,7 +3,8 @@
 #include "catch.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -293,4 +294,3 @@ TEST_CASE("Compressed data that is damaged is an error that names file and datas
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -8,7 +8,8 @@
 #include "io/outside_data.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -317,4 +318,3 @@ TEST_CASE("What cannot be made says why: a dataset inside a dataset, a folder th
 }
 
 }  // namespace
-}  // namespace ckpt

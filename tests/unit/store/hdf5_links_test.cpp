@@ -1,7 +1,8 @@
 #include "catch.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -114,4 +115,3 @@ TEST_CASE("Groups linked to make endless names end in an error") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -2,7 +2,8 @@
 #include "io/outside_data.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -74,4 +75,3 @@ TEST_CASE("A manifest that stands in a file twice is refused: which is it?") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -1,7 +1,8 @@
 #include "catch.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -50,4 +51,3 @@ TEST_CASE("A name has as many levels at most as can be read back") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -4,7 +4,8 @@
 #include "store/hdf5/read_schema.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -132,4 +133,3 @@ TEST_CASE("What is left out is logged in this process, with the file's name") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -1,7 +1,8 @@
 #include "catch.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -234,4 +235,3 @@ TEST_CASE("A file that shrinks or changes after it was catalogued is noticed") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -2,7 +2,8 @@
 #include "store/value_memory.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -191,4 +192,3 @@ TEST_CASE("A damaged heap of variable-length data ends in an error") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -4,7 +4,8 @@
 #include "store/hdf5/view_skeleton.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using fixture::array;
@@ -159,4 +160,3 @@ TEST_CASE("Elements beyond the 2^32nd can be shown") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -1,7 +1,8 @@
 #include "catch.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -290,4 +291,3 @@ TEST_CASE("What compressed data takes to decode is known of the file that shows 
 }
 
 }  // namespace
-}  // namespace ckpt

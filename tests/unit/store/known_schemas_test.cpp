@@ -3,7 +3,8 @@
 #include "catch.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using fixture::array;
@@ -152,4 +153,3 @@ TEST_CASE("Threads may catalog, create and read at once") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -11,7 +11,8 @@
 #include "store/stores.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -231,4 +232,3 @@ TEST_CASE("A large tensor is written in slices, and a field in front tells what 
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -5,7 +5,8 @@
 #include "store/npz/npz_store.hpp"
 #include "unit/store/torch_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -101,5 +102,3 @@ TEST_CASE("any byte of NumPy's own files may be another, which is found or is in
     }
   }
 }
-
-}  // namespace ckpt

@@ -2,7 +2,8 @@
 
 #include "catch.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 std::string named(const char* word) {
@@ -40,4 +41,3 @@ TEST_CASE("A word that seems to mean floats of a size does so also where it is n
 }
 
 }  // namespace
-}  // namespace ckpt

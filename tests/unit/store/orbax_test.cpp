@@ -10,7 +10,8 @@
 #include "store/orbax/write_file.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -211,5 +212,3 @@ TEST_CASE("types of arrays in zarr 2, and what Orbax cannot hold") {
   CHECK_THROWS_AS(orbax::check_names({""}), Error);
   CHECK_THROWS_AS(orbax::check_names({std::string("a\0b", 3)}), Error);
 }
-
-}  // namespace ckpt

@@ -2,7 +2,8 @@
 #include "store/pdparams/paddle_store.hpp"
 #include "unit/store/torch_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using namespace ckpt::fixture;
@@ -152,4 +153,3 @@ TEST_CASE("Files that end early, or go on, are refused") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -5,7 +5,8 @@
 #include "store/paddle_static/program.hpp"
 #include "unit/store/torch_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,5 +122,3 @@ TEST_CASE("a program that is damaged anywhere is refused, or has other variables
   CHECK_FALSE(paddle_static::fits({"w", {std::nullopt, 2}}, {7, 3}));
   CHECK_FALSE(paddle_static::fits({"w", {2}}, {2, 1}));
 }
-
-}  // namespace ckpt

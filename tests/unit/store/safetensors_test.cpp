@@ -8,7 +8,8 @@
 #include "store/stores.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -190,4 +191,3 @@ TEST_CASE("A file's name tells its format where its ending is a format's") {
 }
 
 }  // namespace
-}  // namespace ckpt

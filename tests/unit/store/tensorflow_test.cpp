@@ -15,7 +15,8 @@
 #include "store/tensorflow/write_file.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,5 +144,3 @@ TEST_CASE("the first form, big-endian bundles and other files are refused by nam
   CHECK_THAT(message("big"), Contains("big-endian"));
   CHECK_THAT(message("text"), Contains("does not end as an index"));
 }
-
-}  // namespace ckpt

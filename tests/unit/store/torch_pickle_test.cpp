@@ -3,7 +3,8 @@
 #include "store/pickle/pickle.hpp"
 #include "unit/store/torch_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using namespace std::string_literals;
@@ -134,4 +135,3 @@ TEST_CASE("Deep, doubled and circular pickles cost no more than their bytes") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -1,7 +1,8 @@
 #include "catch.hpp"
 #include "unit/store/torch_read_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using namespace std::string_literals;
@@ -116,4 +117,3 @@ TEST_CASE("Files of other formats are not taken for torch's, nor one that has ch
 }
 
 }  // namespace
-}  // namespace ckpt

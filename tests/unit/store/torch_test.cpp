@@ -2,7 +2,8 @@
 #include "store/stores.hpp"
 #include "unit/store/torch_read_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using namespace std::string_literals;
@@ -219,4 +220,3 @@ TEST_CASE("Torch files that say the same share what they say") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -3,7 +3,8 @@
 #include "store/torch/torch_store.hpp"
 #include "unit/store/torch_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using namespace std::string_literals;
@@ -212,4 +213,3 @@ TEST_CASE("Values in one another without end are refused, and shared ones stay s
 }
 
 }  // namespace
-}  // namespace ckpt

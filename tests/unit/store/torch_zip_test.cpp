@@ -3,7 +3,8 @@
 #include "store/zip/zip_layout.hpp"
 #include "unit/store/torch_fixture.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Catch::Matchers::Contains;
@@ -113,4 +114,3 @@ TEST_CASE("An archive that is laid out is read again, with numbers of 64 bits wh
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -3,7 +3,8 @@
 #include "base/error.hpp"
 #include "catch.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 Value fixed(ElementKind kind, std::uint64_t size, const Shape& shape, const std::string& bytes) {
@@ -65,4 +66,3 @@ TEST_CASE("Integers of every size and order are extents") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -5,7 +5,8 @@
 
 #include "catch.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -106,4 +107,3 @@ TEST_CASE("the views that some elements have are found by where they lie") {
 }
 
 }  // namespace
-}  // namespace ckpt

@@ -6,7 +6,8 @@
 #include "catch.hpp"
 #include "tensor/number.hpp"
 
-namespace ckpt {
+using namespace ckpt;
+
 namespace {
 
 TEST_CASE("A number's type is found by its kind and by its name") {
@@ -43,4 +44,3 @@ TEST_CASE("Floats of 8 bits have the values that their formats define") {
 }
 
 }  // namespace
-}  // namespace ckpt
