@@ -283,6 +283,8 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
   const ReshardJob& job = run.job;
   TargetPlace place{run.output.place(), run.output.pipe(), job.output.is_single_file};
   place.direct_io = direct_io(run);
+  place.shares_blocks = !job.output.is_pipe && !job.is_view && job.output.reflink == Reflink::automatic &&
+                        may_share_blocks(existing_directory(job.output.path));
   place.keeps_trees = job.keeps_trees;
   place.dropped = sides.dropped;
   place.new_name = new_name_of(job.names);
@@ -575,6 +577,10 @@ Report perform(Run run) {
   }
   run.counters.phase = Phase::done;
   add_up(run.counters, run.processes, run.report);
+  if (run.processes.rank() == 0 && run.report.bytes_cloned != 0)
+    log::debug("{}: shares {:.2f} GiB of its {:.2f} GiB with its source (--reflink)", run.job.output.name(),
+               double(run.report.bytes_cloned) / double(1ULL << 30),
+               double(run.report.bytes_written) / double(1ULL << 30));
   return std::move(run.report);
 }
 

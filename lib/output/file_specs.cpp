@@ -1,6 +1,7 @@
 #include "output/file_specs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <set>
@@ -9,9 +10,11 @@
 #include "base/text.hpp"
 #include "base/wire.hpp"
 #include "frameworks/tree_fit.hpp"
+#include "io/block_clones.hpp"
 #include "layout/names/pattern.hpp"
 #include "output/source_schemas.hpp"
 #include "output/value_names.hpp"
+#include "tensor/alignment.hpp"
 
 namespace ckpt {
 
@@ -74,6 +77,52 @@ std::vector<std::optional<ArrayId>> tied_arrays(const Checkpoint& source, const 
     if (!is_new) tied.back() = first->second;
   }
   return tied;
+}
+
+/// Smaller arrays are packed or aligned by their format alone.
+constexpr std::uint64_t least_placed = 1ULL << 20;
+
+/// Readers expect numbers at multiples of their size.
+constexpr std::uint64_t least_alignment = 8;
+
+/// Returns where a run of the source's bytes begins in its file; nothing unless the source stores all of them in one.
+std::optional<std::uint64_t> place_in_source(const Transfer& transfer, std::uint64_t bytes, const Checkpoint& source,
+                                             const ArrayFiles& from_files) {
+  if (transfer.target_offset != 0 || transfer.bytes() != bytes || transfer.copy().depth != 0) return std::nullopt;
+  const FileNumber file = from_files.file(transfer.card, transfer.array);
+  if (!source.is_there(file)) return std::nullopt;
+  const Schema& schema = *source.file(file).schema;
+  const std::size_t found = schema.find(from_files.name(transfer.array));
+  if (found >= schema.datasets.size() || schema.datasets[found].storage != Storage::raw) return std::nullopt;
+  const std::uint64_t begin = transfer.source.offset * transfer.element;
+  const FileExtent extent = schema.datasets[found].extents.at(begin);
+  return extent.offset + (begin - extent.start);
+}
+
+/// Returns the byte of a block at which an array should begin (FileSpec::Array::place_in_block), if its first bytes are
+/// a run of the source's. It depends on the source alone, so that all processes, file systems and cards have one.
+std::optional<std::uint32_t> in_block(ArrayId array, const Checkpoint& source, const Planner& planner,
+                                      const ArrayFiles& from_files) {
+  // First a few elements: a run of many may be as many transfers.
+  constexpr std::array<std::uint64_t, 2> runs{512, BlockClones::least_run};
+  const Placement& target = planner.target();
+  const std::uint64_t element = target.arrays()[array].dtype.size;
+  const Position card = target.first_base(target.arrays()[array].members.front());
+  if (!target.holds(card, array) || target.stored_bytes(array, card) < least_placed || runs[0] % element != 0 ||
+      source.averaged() != nullptr)
+    return std::nullopt;
+  std::optional<std::uint64_t> place;
+  for (const std::uint64_t run : runs) {
+    place.reset();
+    const Chunk chunk{card, array, {0, run / element}, run};
+    planner.for_each_transfer(chunk, any_writer, [&](const Transfer& transfer) {
+      const bool is_cast = !(planner.source().tensors()[transfer.parameter].dtype == target.arrays()[array].dtype);
+      if (!is_cast && !place) place = place_in_source(transfer, run, source, from_files);
+    });
+    if (!place) return std::nullopt;
+  }
+  const std::uint64_t at = *place % data_block;
+  return at % least_alignment == 0 ? std::optional(static_cast<std::uint32_t>(at)) : std::nullopt;
 }
 
 /// What becomes of a source's leaves (Schema::leaves) in an output.
@@ -163,6 +212,9 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(manifest),
       has_index_(has_index) {
+  const ArrayFiles from_files(planner_.source());
+  for (ArrayId array = 0; array < planner_.target().arrays().size(); ++array)
+    in_block_.push_back(in_block(array, source_, planner_, from_files));
   const auto all = source_schemas(source_);
   std::vector<std::string> differing;
   LeafChoice leaves = choose_leaves(all, source_.layout().files, trees, dropped, new_name, differing);
@@ -279,6 +331,7 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
   } else {
     spec.global_shape = target.tensors()[place.members.front()].shape;
   }
+  spec.place_in_block = in_block_[array];
   spec.attributes = array_sources_[array].attributes;
   // A dataset's attribute about its dtype, which Keras writes, is not true for another dtype.
   if (!(planner_.source().tensors()[planner_.source_of(place.members.front())].dtype == place.dtype))

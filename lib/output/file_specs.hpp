@@ -82,6 +82,7 @@ class FileSpecs {
   std::vector<ArraySource> array_sources_;               // by target array
   std::set<std::string> left_out_of_arrays_;             // names of attributes that no array keeps
   std::vector<std::optional<ArrayId>> tied_;             // by target array
+  std::vector<std::optional<std::uint32_t>> in_block_;   // by target array: FileSpec::Array::place_in_block
   NewName new_name_;
   std::string layout_text_;
   const std::string& manifest_text_;

@@ -8,7 +8,15 @@
 
 namespace ckpt {
 
-FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks) : move_(move), chunks_(std::move(chunks)) {
+namespace {
+
+/// A chunk of so many transfers has few that are long enough to be cloned.
+constexpr std::size_t crumbs = 256;
+
+}  // namespace
+
+FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks)
+    : move_(move), chunks_(std::move(chunks)), is_in_crumbs_(move.planner.target().arrays().size()) {
   if (move_.may_compare_late) stored_sums_.emplace([this](const Transfer& each) { return is_read_through(each); });
 }
 
@@ -33,6 +41,27 @@ bool FileWorkload::is_read_through(const Transfer& transfer) const {
     is_whole = is_whole || (region.box == whole(shape) && region.strides == in_order);
   });
   return is_whole;
+}
+
+void FileWorkload::clone(Stretch& stretch) {
+  if (!move_.target.shares_blocks()) return;
+  const trace::Timed timed("write", write_ns_);
+  for (const Chunk& chunk : stretch.chunks) {
+    if (chunk.bytes < BlockClones::least_run || move_.casts.is_cast(chunk.array) || is_in_crumbs_[chunk.array])
+      continue;
+    std::size_t transfers = 0;
+    move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& transfer) {
+      ++transfers;
+      if (transfer.bytes() < BlockClones::least_run) return;
+      const auto run = move_.source.stored_run(transfer);
+      const Interval cloned = run ? move_.target.clone(chunk, transfer.target_offset, *run) : Interval{};
+      if (!cloned.empty()) stretch.cloned.push_back({cloned.lo - stretch.place, cloned.hi - stretch.place});
+      move_.traffic.bytes_cloned += cloned.size();
+    });
+    if (transfers > crumbs) is_in_crumbs_[chunk.array] = true;
+  }
+  std::sort(stretch.cloned.begin(), stretch.cloned.end(),
+            [](const Interval& a, const Interval& b) { return a.lo < b.lo; });
 }
 
 PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
@@ -99,7 +128,7 @@ void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> by
   try {
     const std::vector<JournalRecord> records = settle(stretch, bytes, read);
     const trace::Timed timed("write", write_ns_);
-    move_.target.write(stretch.chunks.front(), bytes);
+    move_.target.write(stretch.chunks.front(), bytes, stretch.cloned);
     for (const Chunk& chunk : stretch.chunks) move_.traffic.bytes_written += stored(chunk).bytes;
     note(stretch, records);
   } catch (...) {
