@@ -127,7 +127,10 @@ void SourceReader::read_ahead(const Transfer& transfer, Lease& lease) {
 std::optional<StoredRun> SourceReader::stored_run(const Transfer& transfer) {
   const auto index = dataset(transfer.card, transfer.array);
   if (!index || checkpoint_.averaged() != nullptr) return std::nullopt;
-  StoredRun run{files_.get(where_.file(transfer.card, transfer.array)), {}, 0, 0};
+  const FileNumber number = where_.file(transfer.card, transfer.array);
+  const bool is_raw = checkpoint_.file(number).schema->datasets[*index].storage == Storage::raw;
+  if (is_raw && transfer.copy().depth != 0) return std::nullopt;  // mostly: no file needs to be open for that
+  StoredRun run{files_.get(number), {}, 0, 0};
   const auto span = stored_span(*run.file, *index, transfer);
   if (!span || !span->is_run || span->bytes.empty()) return std::nullopt;
   const auto located = run.file->located(*index, span->bytes.lo);

@@ -16,7 +16,10 @@
 namespace ckpt {
 
 bool may_share_blocks(const std::filesystem::path& directory) noexcept {
-  static constexpr std::array<std::int64_t, 4> never{EXT4_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC, SQUASHFS_MAGIC};
+  constexpr std::int64_t lustre = 0x0BD00BD0;  // these three in no header of the system's
+  constexpr std::int64_t gpfs = 0x47504653;
+  constexpr std::int64_t fuse = 0x65735546;
+  static constexpr std::array<std::int64_t, 6> never{EXT4_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC, lustre, gpfs, fuse};
   struct statfs info {};
   return ::statfs(directory.c_str(), &info) == 0 && std::find(never.begin(), never.end(), info.f_type) == never.end();
 }

@@ -10,8 +10,8 @@ namespace ckpt {
 
 namespace {
 
-/// A chunk of so many transfers has few that are long enough to be cloned.
-constexpr std::size_t crumbs = 256;
+/// Of a usual chunk of 2 MiB in more transfers than these, few are long enough to be cloned.
+constexpr std::size_t most_transfers = 32;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void FileWorkload::clone(Stretch& stretch) {
       if (!cloned.empty()) stretch.cloned.push_back({cloned.lo - stretch.place, cloned.hi - stretch.place});
       move_.traffic.bytes_cloned += cloned.size();
     });
-    if (transfers > crumbs) is_in_crumbs_[chunk.array] = true;
+    if (transfers > most_transfers) is_in_crumbs_[chunk.array] = true;
   }
   std::sort(stretch.cloned.begin(), stretch.cloned.end(),
             [](const Interval& a, const Interval& b) { return a.lo < b.lo; });
