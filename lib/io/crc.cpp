@@ -9,6 +9,9 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#include <sys/auxv.h>
 #endif
 
 #include "base/error.hpp"
@@ -103,41 +106,86 @@ std::uint32_t by_table(const CrcNumbers& numbers, std::uint32_t sum, const std::
 }
 
 #if defined(__x86_64__)
-__attribute__((target("pclmul,sse2"))) inline __m128i moved(__m128i lane, __m128i factors) {
-  return _mm_xor_si128(_mm_clmulepi64_si128(lane, factors, 0x00), _mm_clmulepi64_si128(lane, factors, 0x11));
+#define CKPT_HAS_PRODUCTS __attribute__((target("pclmul,sse2")))
+
+using Bits = __m128i;
+
+CKPT_HAS_PRODUCTS inline Bits load(const void* at) {
+  return _mm_loadu_si128(static_cast<const Bits*>(at));
 }
 
-__attribute__((target("pclmul,sse2"))) inline __m128i load(const void* at) {
-  return _mm_loadu_si128(static_cast<const __m128i*>(at));
+CKPT_HAS_PRODUCTS inline void store(void* at, Bits bits) {
+  _mm_storeu_si128(static_cast<Bits*>(at), bits);
 }
 
+CKPT_HAS_PRODUCTS inline Bits sum_of(Bits a, Bits b) {
+  return _mm_xor_si128(a, b);
+}
+
+CKPT_HAS_PRODUCTS inline Bits moved(Bits lane, Bits factors) {
+  return sum_of(_mm_clmulepi64_si128(lane, factors, 0x00), _mm_clmulepi64_si128(lane, factors, 0x11));
+}
+
+bool has_products() {
+  return __builtin_cpu_supports("pclmul") != 0;
+}
+#elif defined(__aarch64__)
+#define CKPT_HAS_PRODUCTS __attribute__((target("+crypto")))  // PMULL: "+aes" does not suffice for g++ 12
+
+using Bits = uint64x2_t;
+
+CKPT_HAS_PRODUCTS inline Bits load(const void* at) {
+  return vreinterpretq_u64_u8(vld1q_u8(static_cast<const std::uint8_t*>(at)));
+}
+
+CKPT_HAS_PRODUCTS inline void store(void* at, Bits bits) {
+  vst1q_u8(static_cast<std::uint8_t*>(at), vreinterpretq_u8_u64(bits));
+}
+
+CKPT_HAS_PRODUCTS inline Bits sum_of(Bits a, Bits b) {
+  return veorq_u64(a, b);
+}
+
+CKPT_HAS_PRODUCTS inline Bits moved(Bits lane, Bits factors) {
+  return sum_of(vreinterpretq_u64_p128(vmull_p64(vgetq_lane_u64(lane, 0), vgetq_lane_u64(factors, 0))),
+                vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(lane), vreinterpretq_p64_u64(factors))));
+}
+
+bool has_products() {
+  return (getauxval(AT_HWCAP) & HWCAP_PMULL) != 0;
+}
+#endif
+
+#if defined(CKPT_HAS_PRODUCTS)
 /// After Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (2009).
-__attribute__((target("pclmul,sse2"))) std::uint32_t by_products(const CrcNumbers& numbers, std::uint32_t sum,
-                                                                 const std::byte* at, std::size_t count) {
+CKPT_HAS_PRODUCTS std::uint32_t by_products(const CrcNumbers& numbers, std::uint32_t sum, const std::byte* at,
+                                            std::size_t count) {
   if (count < 2 * step_bytes) return by_table(numbers, sum, at, count);
   struct Lane {
-    __m128i bits;
+    Bits bits;
   };
   std::array<Lane, lanes> all;
   for (std::size_t i = 0; i < lanes; ++i) all[i].bits = load(at + i * lane_bytes);
-  all[0].bits = _mm_xor_si128(all[0].bits, _mm_cvtsi32_si128(static_cast<int>(sum)));
+  const std::array<std::uint64_t, 2> before{sum, 0};
+  all[0].bits = sum_of(all[0].bits, load(before.data()));
   at += step_bytes;
   count -= step_bytes;
-  const __m128i by_step = load(numbers.by_step.data());
+  const Bits by_step = load(numbers.by_step.data());
   for (; count >= step_bytes; count -= step_bytes, at += step_bytes)
     for (std::size_t i = 0; i < lanes; ++i)
-      all[i].bits = _mm_xor_si128(moved(all[i].bits, by_step), load(at + i * lane_bytes));
-  const __m128i by_lane = load(numbers.by_lane.data());
-  for (std::size_t i = 1; i < lanes; ++i) all[i].bits = _mm_xor_si128(moved(all[i - 1].bits, by_lane), all[i].bits);
+      all[i].bits = sum_of(moved(all[i].bits, by_step), load(at + i * lane_bytes));
+  const Bits by_lane = load(numbers.by_lane.data());
+  for (std::size_t i = 1; i < lanes; ++i) all[i].bits = sum_of(moved(all[i - 1].bits, by_lane), all[i].bits);
   std::array<std::byte, lane_bytes> rest{};
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(rest.data()), all.back().bits);
+  store(rest.data(), all.back().bits);
   return by_table(numbers, by_table(numbers, 0, rest.data(), rest.size()), at, count);
 }
 
 std::uint32_t continued(const CrcNumbers& numbers, std::uint32_t sum, const std::byte* at, std::size_t count) {
-  static const bool has_products = __builtin_cpu_supports("pclmul") != 0;
-  return has_products ? by_products(numbers, sum, at, count) : by_table(numbers, sum, at, count);
+  static const bool is_quick = has_products();
+  return is_quick ? by_products(numbers, sum, at, count) : by_table(numbers, sum, at, count);
 }
+#undef CKPT_HAS_PRODUCTS
 #else
 std::uint32_t continued(const CrcNumbers& numbers, std::uint32_t sum, const std::byte* at, std::size_t count) {
   return by_table(numbers, sum, at, count);

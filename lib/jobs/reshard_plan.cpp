@@ -282,6 +282,12 @@ void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
                "a directory of DeepSpeed's ZeRO 1 to 3", remedy});
 }
 
+/// Returns the end of a warning that advises --master-weights and says what it does. A map of names refuses that option.
+std::string masters_advice(const ReshardJob& job, const std::string& effect) {
+  if (!job.names.mapping) return "; --master-weights " + effect;
+  return "; merge with --master-weights first, which " + effect + ", and then what that wrote with the map of names";
+}
+
 /// Warns if master weights are taken as the model: that leaves out frozen and tied weights and buffers, which lack
 /// master weights.
 void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
@@ -302,7 +308,7 @@ void warn_of_half_models(const ReshardJob& job, ReshardSides& sides) {
   if (!missing.empty())
     sides.source.warnings.push_back(
         "tensors of the model that have no master weights are left out: " + join(missing) +
-        "; --master-weights takes master weights where there are any, and all else as it is");
+        masters_advice(job, "takes master weights where there are any, and all else as it is"));
 }
 
 /// Warns if rounded weights are widened although the checkpoint has their master weights, too.
@@ -316,7 +322,7 @@ void warn_of_rounded_weights(const ReshardJob& job, ReshardSides& sides) {
   }
   if (!widened.empty())
     sides.source.warnings.push_back("rounded weights are cast to a wider dtype, and stay rounded: " + join(widened) +
-                                    "; --master-weights takes the optimizer's unrounded ones");
+                                    masters_advice(job, "takes the optimizer's unrounded ones"));
 }
 
 /// Throws input for an output without tensors, which is a mistake. Only warns if the source lacks tensors, too, and the

@@ -237,7 +237,7 @@ struct LongSums {
                             (nearest + (behind - off) == nearest) & (nearest + (behind + off) == nearest);
     const bool is_zero = sums.magnitude[i] < least;
     sums.sum[i] = is_zero ? sum : nearest;
-    sums.rest[i] = is_certain | is_zero ? 0 : 1;
+    sums.rest[i] = (is_certain | is_zero) ? 0 : 1;
   }
 }
 

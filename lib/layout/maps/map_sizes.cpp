@@ -51,7 +51,7 @@ ModelConfig::ModelConfig(const std::string& json_text, std::string origin) : ori
   for (const auto* const object : {&json, has_text ? &*text : nullptr})
     if (const auto type = object == nullptr ? json.end() : object->find("model_type");
         object != nullptr && type != object->end() && type->is_string() &&
-        (model_types_.empty() || model_types_.front() != *type))
+        (model_types_.empty() || model_types_.front() != type->get<std::string>()))
       model_types_.push_back(type->get<std::string>());
   if (!has_text) return;
   for (const auto& [name, value] : text->items())

@@ -7,6 +7,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace ckpt {
@@ -272,6 +274,50 @@ struct WholeBlock {
 #undef CKPT_AVX2
 #undef CKPT_AVX512
 
+#elif defined(__aarch64__)
+
+/// A block as four vectors. NEON has no instruction that gathers a bit of each byte: each byte keeps the bit of its own
+/// place, and three rounds of adding neighbours make a word of them.
+struct Quarters {
+  uint8x16x4_t bytes;
+
+  template <class Is>
+  [[gnu::always_inline]] inline Bits bits(Is is) const {
+    constexpr std::uint64_t bit_of_byte = 0x8040201008040201;
+    const uint8x16_t own = vreinterpretq_u8_u64(vdupq_n_u64(bit_of_byte));
+    const uint8x16_t first = vpaddq_u8(vandq_u8(is(bytes.val[0]), own), vandq_u8(is(bytes.val[1]), own));
+    const uint8x16_t second = vpaddq_u8(vandq_u8(is(bytes.val[2]), own), vandq_u8(is(bytes.val[3]), own));
+    const uint8x16_t all = vpaddq_u8(first, second);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(all, all)), 0);
+  }
+  [[gnu::always_inline]] inline Bits equal(char c) const {
+    const uint8x16_t wanted = vdupq_n_u8(static_cast<std::uint8_t>(c));
+    return bits([wanted](uint8x16_t some) { return vceqq_u8(some, wanted); });
+  }
+  [[gnu::always_inline]] inline Bits between(char first, char last) const {
+    const uint8x16_t least = vdupq_n_u8(static_cast<std::uint8_t>(first));
+    const uint8x16_t most = vdupq_n_u8(static_cast<std::uint8_t>(last));
+    return bits([least, most](uint8x16_t some) { return vandq_u8(vcgeq_u8(some, least), vcleq_u8(some, most)); });
+  }
+};
+
+void classify_neon(const char* text, std::size_t blocks, Classes* classes) {
+  constexpr std::size_t vector_bytes = 16;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    Quarters all{};
+    for (auto& quarter : all.bytes.val) {
+      quarter = vld1q_u8(reinterpret_cast<const std::uint8_t*>(text));
+      text += vector_bytes;
+    }
+    classes[block] = {all.between('0', '9'), all.between('0', '2'), all.equal(' '), all.equal('.'),
+                      all.equal('e'),        all.equal('-'),        all.equal('+'), all.equal('\n')};
+  }
+}
+
+std::size_t scan_neon(std::string_view text, std::vector<ScannedLine>& lines) {
+  return scan<classify_neon>(text, lines);
+}
+
 #endif
 
 }  // namespace
@@ -284,6 +330,8 @@ std::span<const LineScanner> line_scanners() {
         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     if (has_bits && __builtin_cpu_supports("avx512bw")) found.push_back(scan_avx512);
     if (has_bits && __builtin_cpu_supports("avx2")) found.push_back(scan_avx2);
+#elif defined(__aarch64__)
+    found.push_back(scan_neon);
 #endif
     found.push_back(scan_plain);
     return found;
