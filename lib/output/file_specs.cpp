@@ -255,7 +255,6 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
       if (const Dataset& dataset = source_schema.schema->datasets[i]; dataset.verbatim || !dataset.attributes.empty())
         telling.insert((*source_schema.schema->arrays)[i].name);
   const auto by_card = planner_.source().mesh().by_card();
-  const ArrayFiles from_files(planner_.source());
   array_sources_.reserve(planner_.target().arrays().size());
   for (const ArrayPlace& place : planner_.target().arrays()) {
     const ParameterId from = planner_.source_of(place.members.front());

@@ -49,15 +49,29 @@ void FileWorkload::clone(Stretch& stretch) {
   for (const Chunk& chunk : stretch.chunks) {
     if (chunk.bytes < BlockClones::least_run || move_.casts.is_cast(chunk.array) || is_in_crumbs_[chunk.array])
       continue;
-    std::size_t transfers = 0;
-    move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& transfer) {
-      ++transfers;
-      if (transfer.bytes() < BlockClones::least_run) return;
-      const auto run = move_.source.stored_run(transfer);
-      const Interval cloned = run ? move_.target.clone(chunk, transfer.target_offset, *run) : Interval{};
+    std::optional<StoredRun> run;
+    std::uint64_t place = 0;  // of the run in the chunk
+    const auto share = [&] {
+      if (!run) return;
+      const Interval cloned = move_.target.clone(chunk, place, *run);
       if (!cloned.empty()) stretch.cloned.push_back({cloned.lo - stretch.place, cloned.hi - stretch.place});
       move_.traffic.bytes_cloned += cloned.size();
+    };
+    std::size_t transfers = 0;
+    move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& transfer) {
+      if (++transfers > most_transfers) return;
+      const auto next = move_.source.stored_run(transfer);
+      // A run of whole rows and a part of one is two transfers.
+      if (run && next && run->file == next->file && run->offset + run->bytes == next->offset &&
+          place + run->bytes == transfer.target_offset) {
+        run->bytes += next->bytes;
+        return;
+      }
+      share();
+      run = next;
+      place = transfer.target_offset;
     });
+    share();
     if (transfers > most_transfers) is_in_crumbs_[chunk.array] = true;
   }
   std::sort(stretch.cloned.begin(), stretch.cloned.end(),
