@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/log.hpp"
@@ -82,9 +83,6 @@ std::vector<std::optional<ArrayId>> tied_arrays(const Checkpoint& source, const 
 /// Smaller arrays are packed or aligned by their format alone.
 constexpr std::uint64_t least_placed = 1ULL << 20;
 
-/// Readers expect numbers at multiples of their size.
-constexpr std::uint64_t least_alignment = 8;
-
 /// Returns where a run of the source's bytes begins in its file; nothing unless the source stores all of them in one.
 std::optional<std::uint64_t> place_in_source(const Transfer& transfer, std::uint64_t bytes, const Checkpoint& source,
                                              const ArrayFiles& from_files) {
@@ -122,7 +120,9 @@ std::optional<std::uint32_t> in_block(ArrayId array, const Checkpoint& source, c
     if (!place) return std::nullopt;
   }
   const std::uint64_t at = *place % data_block;
-  return at % least_alignment == 0 ? std::optional(static_cast<std::uint32_t>(at)) : std::nullopt;
+  // Readers expect numbers at multiples of their size, of at most 8 bytes; not all sources have them there.
+  const std::uint64_t alignment = std::gcd<std::uint64_t>(element, 8);
+  return at % alignment == 0 ? std::optional(static_cast<std::uint32_t>(at)) : std::nullopt;
 }
 
 /// What becomes of a source's leaves (Schema::leaves) in an output.
