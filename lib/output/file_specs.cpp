@@ -83,18 +83,26 @@ std::vector<std::optional<ArrayId>> tied_arrays(const Checkpoint& source, const 
 /// Smaller arrays are packed or aligned by their format alone.
 constexpr std::uint64_t least_placed = 1ULL << 20;
 
-/// Returns where a run of the source's bytes begins in its file; nothing unless the source stores all of them in one.
-std::optional<std::uint64_t> place_in_source(const Transfer& transfer, std::uint64_t bytes, const Checkpoint& source,
-                                             const ArrayFiles& from_files) {
-  if (transfer.target_offset != 0 || transfer.bytes() != bytes || transfer.copy().depth != 0) return std::nullopt;
+/// Where bytes lie in a file.
+struct FilePlace {
+  FileNumber file = 0;
+  std::uint64_t byte = 0;
+
+  friend bool operator==(const FilePlace&, const FilePlace&) = default;
+};
+
+/// Returns where a transfer's bytes begin in the source, if it stores them in one run, and as they are.
+std::optional<FilePlace> place_in_source(const Transfer& transfer, const Checkpoint& source,
+                                         const ArrayFiles& from_files) {
   const FileNumber file = from_files.file(transfer.card, transfer.array);
+  if (transfer.copy().depth != 0) return std::nullopt;
   if (!source.is_there(file)) return std::nullopt;
   const Schema& schema = *source.file(file).schema;
   const std::size_t found = schema.find(from_files.name(transfer.array));
   if (found >= schema.datasets.size() || schema.datasets[found].storage != Storage::raw) return std::nullopt;
   const std::uint64_t begin = transfer.source.offset * transfer.element;
   const FileExtent extent = schema.datasets[found].extents.at(begin);
-  return extent.offset + (begin - extent.start);
+  return FilePlace{file, extent.offset + (begin - extent.start)};
 }
 
 /// Returns the byte of a block at which an array should begin (FileSpec::Array::place_in_block), if its first bytes are
@@ -109,17 +117,20 @@ std::optional<std::uint32_t> in_block(ArrayId array, const Checkpoint& source, c
   if (!target.holds(card, array) || target.stored_bytes(array, card) < least_placed || runs[0] % element != 0 ||
       source.averaged() != nullptr)
     return std::nullopt;
-  std::optional<std::uint64_t> place;
+  std::optional<FilePlace> place;
   for (const std::uint64_t run : runs) {
+    bool is_run = true;  // of one transfer, or several if it ends within a row
     place.reset();
     const Chunk chunk{card, array, {0, run / element}, run};
     planner.for_each_transfer(chunk, any_writer, [&](const Transfer& transfer) {
       const bool is_cast = !(planner.source().tensors()[transfer.parameter].dtype == target.arrays()[array].dtype);
-      if (!is_cast && !place) place = place_in_source(transfer, run, source, from_files);
+      const auto here = is_run && !is_cast ? place_in_source(transfer, source, from_files) : std::nullopt;
+      if (!place && transfer.target_offset == 0) place = here;
+      is_run = here && place && *here == FilePlace{place->file, place->byte + transfer.target_offset};
     });
-    if (!place) return std::nullopt;
+    if (!is_run || !place) return std::nullopt;
   }
-  const std::uint64_t at = *place % data_block;
+  const std::uint64_t at = place->byte % data_block;
   // Readers expect numbers at multiples of their size, of at most 8 bytes; not all sources have them there.
   const std::uint64_t alignment = std::gcd<std::uint64_t>(element, 8);
   return at % alignment == 0 ? std::optional(static_cast<std::uint32_t>(at)) : std::nullopt;

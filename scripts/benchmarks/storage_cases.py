@@ -235,7 +235,7 @@ def reflink(case, space, options):
                      definition=what.format("until all is on the disk", "cp -r --reflink=never and sync"))
         rows.append(replace(row, variant="on the disk"))
         files = tuple(sorted(source.glob("*.h5")))
-        row = versus(case, on_xfs, options, replace(side, cold=files), ("cold cp -r", replace(cp(source, rival), cold=files)), check, 0.6,
+        row = versus(case, on_xfs, options, replace(side, cold=files), ("cold cp -r", replace(cp(source, rival), cold=files)), check, 1.0,
                      bytes=size, definition=what.format("source not in memory", "cp -r --reflink=never in the same state"))
         return [*rows, replace(row, variant="cold")]
 
