@@ -75,6 +75,10 @@ ExchangeKind parse_exchange(const Setting& setting) {
                                         {"nccl", ExchangeKind::nccl}});
 }
 
+Reflink parse_reflink(const Setting& setting) {
+  return choose<Reflink>(setting, {{"auto", Reflink::automatic}, {"off", Reflink::off}});
+}
+
 DirectIo parse_direct_io(const Setting& setting) {
   return choose<DirectIo>(setting, {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}});
 }
@@ -336,6 +340,7 @@ ReshardJob reshard_job(const Program& program, const Options& options, const Env
   job.output.resume = options.resume;
   job.output.fsync = !options.no_fsync;
   if (!options.direct_io.empty()) job.output.direct_io = parse_direct_io({options.direct_io, "--direct-io"});
+  if (!options.reflink.empty()) job.output.reflink = parse_reflink({options.reflink, "--reflink"});
   if (!options.format.empty()) job.format = parse_format(options.format);
   const bool is_merged = program.verb == Verb::merge && options.shard_size.empty() && options.like.empty();
   job.output.is_single_file = is_merged && !is_of_directories(job.format);

@@ -189,6 +189,11 @@ void declare_output(CommandLine& line, Verb verb, Options& to) {
       "--direct-io", to.direct_io, "auto|on|off",
       "write data past the page cache; auto: on ext4 and XFS, unless --no-fsync; off: what reads the output next "
       "may find it in memory; default: auto");
+  line.value(
+      "--reflink", to.reflink, "auto|off",
+      "auto: where SRC and the output lie on one file system that can (XFS, Btrfs), the output shares SRC's blocks of "
+      "data that stays together, as copies by cp do: they are on the disk once until either is changed, and neither "
+      "sees changes of the other; off: blocks of its own; default: auto");
   line.flag(
       "--dry-run", to.dry_run,
       "resolve, check and plan, print what would be done as a table, write nothing (-o may be left out), except that a "

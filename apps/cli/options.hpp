@@ -66,6 +66,7 @@ struct Options {
   bool resume = false;
   bool no_fsync = false;
   std::string direct_io;
+  std::string reflink;
   std::vector<std::string> allow_external;
   std::vector<std::string> number_types;
   std::string wait_for;

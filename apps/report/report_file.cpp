@@ -133,6 +133,7 @@ std::string report_json(const ReportedJob& job, const Report& report, std::uint6
     if (const std::string& host = report.hosts[rank]; !host.empty()) sent["host"] = host;
   }
   json["bytes_written"] = report.bytes_written;
+  json["bytes_cloned"] = report.bytes_cloned;
   json["bytes_resumed"] = report.bytes_resumed;
   json["virtual"] = job.job.is_view;
   if (!report.manifest.empty()) json["manifest"] = Json::parse(report.manifest);

@@ -181,7 +181,7 @@ GatherResult gather(SourceFile& file, std::size_t dataset, const Transfer& trans
   return Gatherer(file, dataset, transfer, summing, scratch, context).gather(target);
 }
 
-std::optional<Interval> stored_span(const SourceFile& file, std::size_t dataset, const Transfer& transfer) {
+std::optional<StoredSpan> stored_span(const SourceFile& file, std::size_t dataset, const Transfer& transfer) {
   std::optional<Region> as_stored;
   if (const auto form = file.strided(dataset)) {
     as_stored = restrided(transfer.source, form->shape, form->strides);
@@ -190,7 +190,7 @@ std::optional<Interval> stored_span(const SourceFile& file, std::size_t dataset,
   const Region& region = as_stored ? *as_stored : transfer.source;
   const std::uint64_t start = region.offset * transfer.element;
   const auto copy = strided_copy(region.box.shape(), region.strides, transfer.target_strides, transfer.element);
-  return Interval{start, start + copy.source_span()};
+  return StoredSpan{{start, start + copy.source_span()}, copy.depth == 0};
 }
 
 }  // namespace ckpt

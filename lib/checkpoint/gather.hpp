@@ -43,8 +43,13 @@ struct GatherContext {
 GatherResult gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
                     std::byte* target, std::span<std::byte> scratch, const GatherContext& context);
 
-/// The interval of the dataset's bytes, in the file's order (SourceFile::read_as_stored), from the first that a
-/// transfer wants to the last; nothing where it is unknown.
-std::optional<Interval> stored_span(const SourceFile& file, std::size_t dataset, const Transfer& transfer);
+/// Bytes of a dataset, in the file's order (SourceFile::read_as_stored).
+struct StoredSpan {
+  Interval bytes;
+  bool is_run = false;  ///< the transfer copies all of them, as they are
+};
+
+/// From the first byte that a transfer wants to the last; nothing where that is unknown.
+std::optional<StoredSpan> stored_span(const SourceFile& file, std::size_t dataset, const Transfer& transfer);
 
 }  // namespace ckpt

@@ -121,7 +121,24 @@ void SourceReader::read_ahead(const Transfer& transfer, Lease& lease) {
   if (files_.blocks() == nullptr || !index) return;
   const FileNumber file = where_.file(transfer.card, transfer.array);
   if (const auto stored = stored_span(*files_.get(file), *index, transfer))
-    files_.read_ahead(file, *index, *stored, lease);
+    files_.read_ahead(file, *index, stored->bytes, lease);
+}
+
+std::optional<StoredRun> SourceReader::stored_run(const Transfer& transfer) {
+  const auto index = dataset(transfer.card, transfer.array);
+  if (!index || checkpoint_.averaged() != nullptr) return std::nullopt;
+  const FileNumber number = where_.file(transfer.card, transfer.array);
+  const bool is_raw = checkpoint_.file(number).schema->datasets[*index].storage == Storage::raw;
+  if (is_raw && transfer.copy().depth != 0) return std::nullopt;  // mostly: no file needs to be open for that
+  StoredRun run{files_.get(number), {}, 0, 0};
+  const auto span = stored_span(*run.file, *index, transfer);
+  if (!span || !span->is_run || span->bytes.empty()) return std::nullopt;
+  const auto located = run.file->located(*index, span->bytes.lo);
+  if (!located || span->bytes.hi > located->extent.start + located->extent.bytes) return std::nullopt;
+  run.located = located->file;
+  run.offset = located->extent.offset + (span->bytes.lo - located->extent.start);
+  run.bytes = span->bytes.size();
+  return run;
 }
 
 std::size_t SourceReader::decoded_at_once() const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,6 +17,14 @@
 #include "plan/source_chunk.hpp"
 
 namespace ckpt {
+
+/// A run of bytes in a file that is held open.
+struct StoredRun {
+  std::shared_ptr<SourceFile> file;
+  LocatedFile located;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
 
 /// Reads transfers from a checkpoint's files. Threads may share one.
 class SourceReader {
@@ -45,6 +54,10 @@ class SourceReader {
   bool is_far_ahead() const { return files_.is_far_ahead(); }
   /// Begins to read what a transfer needs, as far as there is room: it stays in memory as long as the lease is held.
   void read_ahead(const Transfer& transfer, Lease& lease);
+
+  /// Returns where a transfer's bytes lie in their file, if they lie there as the transfer leaves them: in one run, and
+  /// as they are.
+  std::optional<StoredRun> stored_run(const Transfer& transfer);
 
   /// Returns how many of the largest chunks that must be decoded fit into the memory for them at once; 1 if none is
   /// large.

@@ -68,9 +68,10 @@ class DirectExchange final : public Exchange {
     const Buffer scratch(scratch_bytes_);
     Buffer buffer(chunk_bytes_ + Stretch::page);
     while (!stop) {
-      const StretchQueue::LeasedStretch leased = dealer.next();
-      const Stretch& stretch = leased.stretch;
+      StretchQueue::LeasedStretch leased = dealer.next();
+      Stretch& stretch = leased.stretch;
       if (stretch.chunks.empty()) return;
+      work.clone(stretch);
       const std::uint64_t room = stretch.shift() + stretch.bytes;
       if (room > buffer.size()) buffer = Buffer(room);  // a single element may be so large
       std::byte* const start = buffer.data() + stretch.shift();

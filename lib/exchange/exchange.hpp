@@ -24,6 +24,7 @@ struct Stretch {
   std::vector<std::uint64_t> offsets;  ///< in memory: offsets of each chunk's bytes from the first one's
   std::uint64_t bytes = 0;             ///< from the first chunk's first byte to the end of the last
   std::uint64_t place = 0;             ///< offset in its file of the first chunk's first byte
+  std::vector<Interval> cloned = {};   ///< of the file's bytes from `place` on: those that it has before they are read
 
   /// Copies between memory and file are a tenth slower if they begin at different offsets within a cache line, and
   /// direct writes take whole pages.
@@ -82,6 +83,10 @@ class Workload {
   virtual bool has_padding(const Chunk& chunk) const = 0;
   /// Returns the process that reads a source card's file.
   virtual std::uint32_t owner(Position card) const = 0;
+  /// Lets the file share what it can of a stretch with the sources, and notes it there: `write_stretch` leaves that
+  /// out. Called before the stretch's transfers, which all read from files of this process's own, and are performed
+  /// all the same.
+  virtual void clone(Stretch& /*stretch*/) {}
   /// Performs a transfer from the file of a card that this process owns: its first element goes to `target`. `scratch`
   /// is memory that the caller lends for the call. Returns the sum of what was read, by its place in the file.
   virtual PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) = 0;

@@ -192,7 +192,8 @@ class MessageExchange final : public Exchange {
       for (const Transfer& transfer : chunk->local) work.read_ahead(transfer, *held);
       work.read_ahead_to_write(chunk->chunk, *held);
     }
-    round.writes.run([this, &work, own = std::move(own), held] {
+    round.writes.run([this, &work, own = std::move(own), held]() mutable {
+      work.clone(own.stretch);
       thread_local Buffer room;
       grow(room, shares_.own_bytes);
       std::byte* const start = room.data() + own.stretch.shift();

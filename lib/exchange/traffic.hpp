@@ -11,6 +11,7 @@ struct Traffic {
   std::atomic<std::uint64_t> bytes_read{0};
   std::atomic<std::uint64_t> bytes_exchanged{0};  ///< sent to other processes
   std::atomic<std::uint64_t> bytes_written{0};
+  std::atomic<std::uint64_t> bytes_cloned{0};  ///< of those written: blocks that the output shares with its source
 };
 
 }  // namespace ckpt

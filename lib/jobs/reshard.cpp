@@ -283,6 +283,10 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
   const ReshardJob& job = run.job;
   TargetPlace place{run.output.place(), run.output.pipe(), job.output.is_single_file};
   place.direct_io = direct_io(run);
+  const bool may_share = !job.output.is_pipe && !job.is_view && job.output.reflink == Reflink::automatic &&
+                         may_share_blocks(existing_directory(job.output.path));
+  // The places of arrays depend on it: hosts that see other file systems there have to agree.
+  place.shares_blocks = run.processes.maximum(may_share ? 0 : 1) == 0;
   place.keeps_trees = job.keeps_trees;
   place.dropped = sides.dropped;
   place.new_name = new_name_of(job.names);
@@ -375,7 +379,7 @@ struct NewFiles {
       return run.text.describe(describe_job(sides.checkpoints(), plan.moves.planner, run.job.output.is_single_file,
                                             run.job.is_verified(), manifest_tables(sides.tables, {}, false),
                                             run.job.names.mapping ? run.job.names.mapping->json() : "",
-                                            sides.history.averaged));
+                                            sides.history.averaged, files.shares_blocks()));
     });
     create(run, sides.model.others);
   }
@@ -575,6 +579,10 @@ Report perform(Run run) {
   }
   run.counters.phase = Phase::done;
   add_up(run.counters, run.processes, run.report);
+  if (run.processes.rank() == 0 && run.report.bytes_cloned != 0)
+    log::debug("{}: shares {:.2f} GiB of its {:.2f} GiB with its source (--reflink)", run.job.output.name(),
+               double(run.report.bytes_cloned) / double(1ULL << 30),
+               double(run.report.bytes_written) / double(1ULL << 30));
   return std::move(run.report);
 }
 

@@ -98,6 +98,7 @@ void add_up(const Traffic& traffic, Communicator& processes, Report& report) {
   report.bytes_read = processes.sum(traffic.bytes_read);
   report.bytes_exchanged = processes.sum(traffic.bytes_exchanged);
   report.bytes_written = processes.sum(traffic.bytes_written);
+  report.bytes_cloned = processes.sum(traffic.bytes_cloned);
   if (processes.size() > 1) {
     report.messages = gather_all(processes.sent(), processes);
     for (int rank = 0; rank < processes.size(); ++rank) report.hosts.push_back(processes.host_of(rank));

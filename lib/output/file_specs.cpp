@@ -1,17 +1,21 @@
 #include "output/file_specs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/wire.hpp"
 #include "frameworks/tree_fit.hpp"
+#include "io/block_clones.hpp"
 #include "layout/names/pattern.hpp"
 #include "output/source_schemas.hpp"
 #include "output/value_names.hpp"
+#include "tensor/alignment.hpp"
 
 namespace ckpt {
 
@@ -74,6 +78,62 @@ std::vector<std::optional<ArrayId>> tied_arrays(const Checkpoint& source, const 
     if (!is_new) tied.back() = first->second;
   }
   return tied;
+}
+
+/// Smaller arrays are packed or aligned by their format alone.
+constexpr std::uint64_t least_placed = 1ULL << 20;
+
+/// Where bytes lie in a file.
+struct FilePlace {
+  FileNumber file = 0;
+  std::uint64_t byte = 0;
+
+  friend bool operator==(const FilePlace&, const FilePlace&) = default;
+};
+
+/// Returns where a transfer's bytes begin in the source, if it stores them in one run, and as they are.
+std::optional<FilePlace> place_in_source(const Transfer& transfer, const Checkpoint& source,
+                                         const ArrayFiles& from_files) {
+  const FileNumber file = from_files.file(transfer.card, transfer.array);
+  if (transfer.copy().depth != 0) return std::nullopt;
+  if (!source.is_there(file)) return std::nullopt;
+  const Schema& schema = *source.file(file).schema;
+  const std::size_t found = schema.find(from_files.name(transfer.array));
+  if (found >= schema.datasets.size() || schema.datasets[found].storage != Storage::raw) return std::nullopt;
+  const std::uint64_t begin = transfer.source.offset * transfer.element;
+  const FileExtent extent = schema.datasets[found].extents.at(begin);
+  return FilePlace{file, extent.offset + (begin - extent.start)};
+}
+
+/// Returns the byte of a block at which an array should begin (FileSpec::Array::place_in_block), if its first bytes are
+/// a run of the source's. It depends on the source alone, so that all processes, file systems and cards have one.
+std::optional<std::uint32_t> in_block(ArrayId array, const Checkpoint& source, const Planner& planner,
+                                      const ArrayFiles& from_files) {
+  // First a few elements: a run of many may be as many transfers.
+  constexpr std::array<std::uint64_t, 2> runs{512, BlockClones::least_run};
+  const Placement& target = planner.target();
+  const std::uint64_t element = target.arrays()[array].dtype.size;
+  const Position card = target.first_base(target.arrays()[array].members.front());
+  if (!target.holds(card, array) || target.stored_bytes(array, card) < least_placed || runs[0] % element != 0 ||
+      source.averaged() != nullptr)
+    return std::nullopt;
+  std::optional<FilePlace> place;
+  for (const std::uint64_t run : runs) {
+    bool is_run = true;  // of one transfer, or several if it ends within a row
+    place.reset();
+    const Chunk chunk{card, array, {0, run / element}, run};
+    planner.for_each_transfer(chunk, any_writer, [&](const Transfer& transfer) {
+      const bool is_cast = !(planner.source().tensors()[transfer.parameter].dtype == target.arrays()[array].dtype);
+      const auto here = is_run && !is_cast ? place_in_source(transfer, source, from_files) : std::nullopt;
+      if (!place && transfer.target_offset == 0) place = here;
+      is_run = here && place && *here == FilePlace{place->file, place->byte + transfer.target_offset};
+    });
+    if (!is_run || !place) return std::nullopt;
+  }
+  const std::uint64_t at = place->byte % data_block;
+  // Readers expect numbers at multiples of their size, of at most 8 bytes; not all sources have them there.
+  const std::uint64_t alignment = std::gcd<std::uint64_t>(element, 8);
+  return at % alignment == 0 ? std::optional(static_cast<std::uint32_t>(at)) : std::nullopt;
 }
 
 /// What becomes of a source's leaves (Schema::leaves) in an output.
@@ -154,7 +214,7 @@ void add_group(const Group& group, std::vector<Group>& groups) {
 
 FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where,
                      const std::string& manifest, const SourceTrees& trees, const std::vector<Pattern>& dropped,
-                     const NewName& new_name, bool has_index)
+                     const NewName& new_name, bool has_index, bool shares_blocks)
     : source_(source),
       planner_(planner),
       where_(where),
@@ -163,6 +223,9 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(manifest),
       has_index_(has_index) {
+  const ArrayFiles from_files(planner_.source());
+  for (ArrayId array = 0; array < planner_.target().arrays().size(); ++array)
+    in_block_.push_back(shares_blocks ? in_block(array, source_, planner_, from_files) : std::nullopt);
   const auto all = source_schemas(source_);
   std::vector<std::string> differing;
   LeafChoice leaves = choose_leaves(all, source_.layout().files, trees, dropped, new_name, differing);
@@ -203,7 +266,6 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
       if (const Dataset& dataset = source_schema.schema->datasets[i]; dataset.verbatim || !dataset.attributes.empty())
         telling.insert((*source_schema.schema->arrays)[i].name);
   const auto by_card = planner_.source().mesh().by_card();
-  const ArrayFiles from_files(planner_.source());
   array_sources_.reserve(planner_.target().arrays().size());
   for (const ArrayPlace& place : planner_.target().arrays()) {
     const ParameterId from = planner_.source_of(place.members.front());
@@ -279,6 +341,7 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
   } else {
     spec.global_shape = target.tensors()[place.members.front()].shape;
   }
+  spec.place_in_block = in_block_[array];
   spec.attributes = array_sources_[array].attributes;
   // A dataset's attribute about its dtype, which Keras writes, is not true for another dtype.
   if (!(planner_.source().tensors()[planner_.source_of(place.members.front())].dtype == place.dtype))

@@ -22,8 +22,10 @@ class FileSpecs {
   /// `manifest`: a single file's, with its final length; else empty. `trees`: those that the files take. Attributes
   /// come from the lowest card that has them. `dropped`: losing values with these names is not reported. `new_name`:
   /// renames values. `has_index`: whether the format has one (DirectoryIndex).
+  /// `shares_blocks`: arrays begin where they can share blocks with the source's.
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, const std::string& manifest,
-            const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index);
+            const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index,
+            bool shares_blocks = false);
 
   /// Adds an attribute to each file's root group unless the source's has one of that name.
   void add_attribute(const Attribute& attribute);
@@ -82,6 +84,7 @@ class FileSpecs {
   std::vector<ArraySource> array_sources_;               // by target array
   std::set<std::string> left_out_of_arrays_;             // names of attributes that no array keeps
   std::vector<std::optional<ArrayId>> tied_;             // by target array
+  std::vector<std::optional<std::uint32_t>> in_block_;   // by target array: FileSpec::Array::place_in_block
   NewName new_name_;
   std::string layout_text_;
   const std::string& manifest_text_;

@@ -8,7 +8,15 @@
 
 namespace ckpt {
 
-FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks) : move_(move), chunks_(std::move(chunks)) {
+namespace {
+
+/// Of a usual chunk of 2 MiB in more transfers than these, few are long enough to be cloned.
+constexpr std::size_t most_transfers = 32;
+
+}  // namespace
+
+FileWorkload::FileWorkload(const FileMove& move, ChunkSequence chunks)
+    : move_(move), chunks_(std::move(chunks)), is_in_crumbs_(move.planner.target().arrays().size()) {
   if (move_.may_compare_late) stored_sums_.emplace([this](const Transfer& each) { return is_read_through(each); });
 }
 
@@ -33,6 +41,41 @@ bool FileWorkload::is_read_through(const Transfer& transfer) const {
     is_whole = is_whole || (region.box == whole(shape) && region.strides == in_order);
   });
   return is_whole;
+}
+
+void FileWorkload::clone(Stretch& stretch) {
+  if (!move_.target.shares_blocks()) return;
+  const trace::Timed timed("write", write_ns_);
+  for (const Chunk& chunk : stretch.chunks) {
+    if (chunk.bytes < BlockClones::least_run || move_.casts.is_cast(chunk.array) || is_in_crumbs_[chunk.array])
+      continue;
+    std::optional<StoredRun> run;
+    std::uint64_t place = 0;  // of the run in the chunk
+    const auto share = [&] {
+      if (!run) return;
+      const Interval cloned = move_.target.clone(chunk, place, *run);
+      if (!cloned.empty()) stretch.cloned.push_back({cloned.lo - stretch.place, cloned.hi - stretch.place});
+      move_.traffic.bytes_cloned += cloned.size();
+    };
+    std::size_t transfers = 0;
+    move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& transfer) {
+      if (++transfers > most_transfers) return;
+      const auto next = move_.source.stored_run(transfer);
+      // A run of whole rows and a part of one is two transfers.
+      if (run && next && run->file == next->file && run->offset + run->bytes == next->offset &&
+          place + run->bytes == transfer.target_offset) {
+        run->bytes += next->bytes;
+        return;
+      }
+      share();
+      run = next;
+      place = transfer.target_offset;
+    });
+    share();
+    if (transfers > most_transfers) is_in_crumbs_[chunk.array] = true;
+  }
+  std::sort(stretch.cloned.begin(), stretch.cloned.end(),
+            [](const Interval& a, const Interval& b) { return a.lo < b.lo; });
 }
 
 PartialSum FileWorkload::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) {
@@ -99,7 +142,7 @@ void FileWorkload::write_stretch(const Stretch& stretch, std::span<std::byte> by
   try {
     const std::vector<JournalRecord> records = settle(stretch, bytes, read);
     const trace::Timed timed("write", write_ns_);
-    move_.target.write(stretch.chunks.front(), bytes);
+    move_.target.write(stretch.chunks.front(), bytes, stretch.cloned);
     for (const Chunk& chunk : stretch.chunks) move_.traffic.bytes_written += stored(chunk).bytes;
     note(stretch, records);
   } catch (...) {

@@ -55,6 +55,7 @@ class FileWorkload final : public Workload {
   std::optional<SourceChunk> decodes(const Chunk& chunk) const override;
   bool has_padding(const Chunk& chunk) const override { return !move_.planner.fills(chunk); }
   std::uint32_t owner(Position card) const override { return move_.readers.owner(card); }
+  void clone(Stretch& stretch) override;
   PartialSum read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch) override;
   bool is_written_in_order() const override { return move_.target.is_pipe(); }
   /// Throws io if the bytes are not those that were read.
@@ -101,6 +102,8 @@ class FileWorkload final : public Workload {
   };
   std::mutex noting_;
   std::deque<Waiting> waiting_;
+  /// By array: one of its chunks had so many transfers that it is not worth planning the others twice.
+  std::vector<std::atomic<bool>> is_in_crumbs_;
   std::mutex counting_;
   std::map<ParameterId, std::uint64_t> overflows_;
 };

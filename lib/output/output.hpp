@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "io/block_clones.hpp"
 #include "io/direct_writer.hpp"
 #include "output/existing_output.hpp"
 #include "output/output_lock.hpp"
@@ -24,6 +25,7 @@ struct OutputPlace {
   bool resume = false;  ///< continue what an earlier run left
   bool fsync = true;    ///< wait until it is on the disk
   DirectIo direct_io = DirectIo::automatic;
+  Reflink reflink = Reflink::automatic;
   bool is_pipe = false;  ///< the single file goes to `descriptor`; `path` is only its name for users
   int descriptor = -1;   ///< of the pipe, on process 0
 

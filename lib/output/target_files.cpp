@@ -18,6 +18,11 @@ namespace {
 /// The bytes that are read at a time for a checksum.
 constexpr std::uint64_t summed_bytes = 1U << 18;
 
+/// How often a file that is being filled is open at a time.
+std::size_t times_open(const TargetPlace& place) {
+  return 1U + (place.direct_io == DirectIo::off ? 0U : 1U) + (place.shares_blocks ? 1U : 0U);
+}
+
 }  // namespace
 
 TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store& store, const TargetPlace& place,
@@ -35,8 +40,7 @@ TargetFiles::TargetFiles(const Checkpoint& source, const Planner& planner, Store
                          ? provisional_manifest(planner.target(), place.fingerprints, place.tables, place.history)
                          : ""),
       manifest_bytes_(manifest_text_.size()),
-      files_(place.direct_io == DirectIo::off ? most_open : ceil_div(most_open, 2),  // each is open twice
-             [this](FileNumber number) { return open(number); }) {
+      files_(ceil_div(most_open, times_open(place)), [this](FileNumber number) { return open(number); }) {
   for (const Position card : cards_)
     for (const FileNumber file : where_.table().owned_by(card)) numbers_.push_back(file);
 }
@@ -45,6 +49,7 @@ std::shared_ptr<TargetFiles::OpenFile> TargetFiles::open(FileNumber number) {
   auto opened = std::make_shared<OpenFile>();
   opened->file = store_.open_to_fill(path(number), *rooms_.at(number));
   if (place_.direct_io != DirectIo::off) opened->direct.emplace(path(number));
+  if (place_.shares_blocks) opened->to_clone.emplace(path(number));
   place_.output->check_held();
   if (place_.direct_io == DirectIo::on && opened->direct->is_refused())
     throw Error(Kind::io, path(number).string(),
@@ -54,7 +59,7 @@ std::shared_ptr<TargetFiles::OpenFile> TargetFiles::open(FileNumber number) {
 
 void TargetFiles::check_format() {
   specs_.emplace(source_, planner_, where_, manifest_text_, trees_, place_.dropped, place_.new_name,
-                 store_.index() != nullptr);
+                 store_.index() != nullptr, place_.shares_blocks);
   warn_of_losses(*specs_, store_);
 }
 
@@ -210,7 +215,16 @@ bool TargetFiles::are_neighbours(const Chunk& first, const Chunk& second) const 
                      [](const FileExtents& extents) { return extents.bytes() == 0; });
 }
 
-void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
+Interval TargetFiles::clone(const Chunk& chunk, std::uint64_t offset, const StoredRun& run) {
+  check_interrupt();
+  if (!is_in_one_extent(chunk)) return {};
+  const std::uint64_t place = place_of(chunk) + offset;
+  if (BlockClones::whole_blocks(run.offset, place, run.bytes).empty()) return {};
+  const auto opened = files_.get(file_of(chunk));
+  return clones_.clone(run.located, run.offset, *opened->to_clone, place, run.bytes);
+}
+
+void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes, std::span<const Interval> cloned) {
   check_interrupt();
   const auto file = place_.pipe == nullptr ? files_.get(file_of(chunk)) : nullptr;
   const auto put = [&](std::uint64_t place, std::span<const std::byte> part) {
@@ -219,7 +233,18 @@ void TargetFiles::write(const Chunk& chunk, std::span<const std::byte> bytes) {
     if (done.lo != 0) file->file->write(place, part.first(done.lo));
     if (done.hi != part.size()) file->file->write(place + done.hi, part.subspan(done.hi));
   };
-  if (is_in_one_extent(chunk)) return put(place_of(chunk), bytes);
+  if (is_in_one_extent(chunk)) {
+    const std::uint64_t place = place_of(chunk);
+    std::uint64_t done = 0;
+    const auto put_up_to = [&](std::uint64_t end) {
+      if (done < end) put(place + done, bytes.subspan(done, end - done));
+    };
+    for (const Interval& there : cloned) {
+      put_up_to(there.lo);
+      done = there.hi;
+    }
+    return put_up_to(bytes.size());
+  }
   const Interval whole = bytes_of(chunk);  // nothing follows the chunk: it has no neighbours
   rooms_.at(file_of(chunk))->data[chunk.array].for_each_part(whole, [&](std::uint64_t place, Interval part) {
     put(place, bytes.subspan(part.lo - whole.lo, part.size()));

@@ -14,6 +14,8 @@
 #include "checkpoint/content_sums.hpp"
 #include "checkpoint/file_cache.hpp"
 #include "checkpoint/manifest.hpp"
+#include "checkpoint/source_reader.hpp"
+#include "io/block_clones.hpp"
 #include "io/direct_writer.hpp"
 #include "layout/placement/placement.hpp"
 #include "output/data_sums.hpp"
@@ -34,6 +36,7 @@ struct TargetPlace {
   Pipe* pipe = nullptr;
   bool is_single_file = false;         ///< the file has room for its manifest
   DirectIo direct_io = DirectIo::off;  ///< automatic: past the page cache, as far as the file system allows it
+  bool shares_blocks = false;          ///< with the source, as far as the file system can
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
   bool keeps_trees = false;                ///< also where the format can only keep them
   std::vector<Pattern> dropped = {};       ///< names left out on purpose: losing their values is not reported
@@ -78,8 +81,14 @@ class TargetFiles {
   bool is_kept(Position card, ArrayId array) const { return kept_.contains(where_.file(card, array)); }
   /// The arrays of a single file in the order of their data, once it is made.
   std::vector<ArrayId> order() const;
-  /// Writes `bytes` from the chunk's beginning; they may extend beyond its end.
-  void write(const Chunk& chunk, std::span<const std::byte> bytes);
+  /// Whether `clone` is of any use.
+  bool shares_blocks() const noexcept { return place_.shares_blocks; }
+  /// Lets a file share what it can of a run of the source's bytes, which belongs at this offset in the chunk. Returns
+  /// the interval of the file that it then has; it is empty if the file system does not share these blocks.
+  Interval clone(const Chunk& chunk, std::uint64_t offset, const StoredRun& run);
+  /// Writes `bytes` from the chunk's beginning; they may extend beyond its end. `cloned`: which of them the file has
+  /// already, ascending.
+  void write(const Chunk& chunk, std::span<const std::byte> bytes, std::span<const Interval> cloned = {});
   /// Returns the offset of a chunk in its file.
   std::uint64_t place_of(const Chunk& chunk) const;
   /// Whether only zeros, fewer than a page, are between the end of one chunk and the beginning of another in their
@@ -142,7 +151,8 @@ class TargetFiles {
   /// A file that is being filled.
   struct OpenFile {
     std::unique_ptr<TargetFile> file;
-    std::optional<DirectWriter> direct;  ///< for what is written past the page cache
+    std::optional<DirectWriter> direct;           ///< for what is written past the page cache
+    std::optional<BlockClones::Target> to_clone;  ///< for what is shared with the source
   };
   std::shared_ptr<OpenFile> open(FileNumber number);
 
@@ -164,6 +174,7 @@ class TargetFiles {
   std::set<FileNumber> kept_;
   DataSums sums_;
   std::map<FileNumber, std::vector<std::uint32_t>> index_sums_;  // of this process's files: IndexedFile::sums
+  BlockClones clones_;
   FileCache<OpenFile> files_;
 };
 

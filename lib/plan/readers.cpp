@@ -56,7 +56,7 @@ Readers::Readers(const Placement& source, Owners owners, bool replicas_are_equal
 
 Position Readers::choose(ParameterId parameter, Position first, std::uint32_t writer) const {
   const auto& choices = choices_[parameter];
-  if (choices.empty()) return first;
+  if (choices.empty() || writer == any_writer) return first;
   const auto found = std::lower_bound(choices.begin(), choices.end(), first,
                                       [](const Choice& a, Position key) { return a.first < key; });
   if (!replicas_are_equal_ || owners_.empty() || is_lowest_[parameter]) return found->chosen;

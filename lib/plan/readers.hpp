@@ -15,6 +15,9 @@ using Owners = std::vector<std::uint32_t>;
 /// neighbouring cards hold neighbouring parts of the tensors, so that a process reads much of what it writes.
 std::vector<std::uint32_t> in_blocks(const std::vector<std::uint64_t>& sizes, std::uint32_t processes);
 
+/// Stands for a writer of any number: data comes from the first copy.
+inline constexpr std::uint32_t any_writer = ~std::uint32_t{0};
+
 /// Chooses for each shard the card of a replica to read it from: greedily the one whose file has the fewest bytes
 /// assigned so far. A pure function of the placement, with the same result on every process.
 class Readers {

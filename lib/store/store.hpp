@@ -39,6 +39,9 @@ struct FileSpec {
     BoxedOptional<Shape> origin = {};
     /// Its name in the source, which may include groups; for formats whose directories have an index.
     InternedText source_name = {};
+    /// The byte of a block of the file (data_block) at which its data begins, if the format leaves a choice: where the
+    /// source's begins, so that the two may share blocks. Nothing: any.
+    std::optional<std::uint32_t> place_in_block = {};
     /// For an array without data of its own (FormatTraits::shows_others): the elements that it shows; zeros where no
     /// view is.
     std::vector<View> views = {};

@@ -135,6 +135,7 @@ FULL = {
     "small": lambda: gpt(448, 5, 2688),      # 0.13 GiB
     "columns": lambda: columns(7488, 20),    # 2.0 GiB
     "rows": lambda: rows(1880, 40),          # 1.0 GiB
+    "blocks": lambda: rows(2048, 73),        # 2.0 GiB; on 8 cards each piece is of whole blocks
     "metadata": lambda: rows(8, 1000),       # 1,000 datasets a card, of 224 bytes each on 512 cards
     "one-mib": lambda: rows(8, 9),
     "many": lambda: many(100_000),           # 164 MiB
@@ -148,6 +149,7 @@ QUICK = {
     "small": lambda: gpt(448, 1, 896),
     "columns": lambda: columns(128, 2),
     "rows": lambda: rows(64, 4),
+    "blocks": lambda: rows(512, 4),
     "metadata": lambda: rows(8, 20),
     "one-mib": lambda: rows(8, 9),
     "many": lambda: many(1000),

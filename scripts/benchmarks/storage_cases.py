@@ -1,5 +1,6 @@
 """Beside what the storage and the processor allow: sources that are not in memory, outputs that are on the disk at the end, and as
 many copies at once as we have threads."""
+import contextlib
 import mmap
 import os
 import threading
@@ -10,6 +11,7 @@ import measure
 from jobs import COLUMNS, GPT64, MAIN, merging, splitting
 from measure import Side
 from rows import Case, Row, copies_at_once, cp, data_text, each_time, versus
+from workspace import Workspace
 
 BLOCK, PAGE = 4 << 20, 4096
 READING = "reading alone"
@@ -198,7 +200,48 @@ def beside_copies(name, goal):
     return job.case(run, f"{name}: wall / wall of as many cp at once as there are processors")
 
 
+@contextlib.contextmanager
+def file_system(space, kind, room):
+    """A workspace on a new file system of this kind, in a file of the space."""
+    image, mount = space.path(f"{kind}.img"), space.path(kind)
+    mount.mkdir()
+    with open(image, "wb") as file:
+        file.truncate(room)
+    measure.run([f"mkfs.{kind}", "-q", image])
+    measure.run(["mount", "-o", "loop", image, mount])
+    try:
+        inner = Workspace(space.programs, mount, space.quick)
+        yield inner
+        inner.close()
+    finally:
+        measure.run(["umount", mount])
+        image.unlink()
+
+
+def reflink(case, space, options):
+    """A merge of which all but the ends of tensors can be shared with the source."""
+    model, mesh = "blocks", "card=8"
+    rows = []
+    with file_system(space, "xfs", 3 * space.file_bytes(model, mesh) + (1 << 30)) as on_xfs:
+        output, rival = on_xfs.path("merged.h5"), on_xfs.path("rival")
+        source, check = on_xfs.checkpoint(model, mesh), on_xfs.checker(model, "whole", output)
+        side, size = merging(on_xfs, model, mesh, output), on_xfs.bytes_of(model, mesh)
+        what = f"{data_text(on_xfs, model, mesh)} cut by rows over 8 cards, merged on a loop-mounted XFS, {{}}: wall of ckpt-merge / wall of {{}}"
+        rows.append(versus(case, on_xfs, options, side, ("cp -r", cp(source, rival)), check, 0.6,
+                           ("cp --reflink=always", Side(["cp", "-r", "--reflink=always", source, rival], rival)), bytes=size,
+                           definition=what.format("source in memory", "cp -r --reflink=never of the source")))
+        durable = replace(side, command=[word for word in side.command if word != "--no-fsync"])
+        row = versus(case, on_xfs, options, durable, ("cp -r, sync", copied_and_synced(source, rival)), check, 0.6, bytes=size,
+                     definition=what.format("until all is on the disk", "cp -r --reflink=never and sync"))
+        rows.append(replace(row, variant="on the disk"))
+        files = tuple(sorted(source.glob("*.h5")))
+        row = versus(case, on_xfs, options, replace(side, cold=files), ("cold cp -r", replace(cp(source, rival), cold=files)), check, 1.0,
+                     bytes=size, definition=what.format("source not in memory", "cp -r --reflink=never in the same state"))
+        return [*rows, replace(row, variant="cold")]
+
+
 CASES = {
+    "reflink": Case(reflink, lambda quick: [], "a merge of rows that shares blocks with its source on XFS (needs root) / cp -r --reflink=never"),
     **{f"cold-{name}": cold(name, goal) for name, goal in (("64-56", 0.8), ("merge", 0.8), ("split", 0.8), ("columns", 1.0))},
     **{f"durable-{name}": durable(name) for name in ("64-56", "merge", "split")},
     **{f"threads-{name}": beside_copies(name, goal)

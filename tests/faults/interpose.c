@@ -20,6 +20,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -239,6 +240,22 @@ WRAP_CONTROL(fcntl)
 WRAP_CONTROL(fcntl64)
 WRAP(int, open, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)
 WRAP(int, open64, (const char* path, int flags, mode_t mode), (path, flags, mode), fault("open", path), NOTHING)
+// Without sys/ioctl.h, where it is variadic. Only the sharing of blocks counts.
+int ioctl(int fd, unsigned long request, ...) {
+  static int (*real)(int, unsigned long, ...);
+  if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "ioctl");
+  va_list arguments;
+  va_start(arguments, request);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  const int what = request == FICLONERANGE ? fault_of("ioctl", fd) : goes_on;
+  if (what > 0) {
+    errno = what;
+    return -1;
+  }
+  return real(fd, request, argument);
+}
+
 #define WRAP_SPACE(name, kind)                                                         \
   int name(const char* path, struct kind* space) {                                     \
     static int (*real)(const char*, struct kind*);                                     \

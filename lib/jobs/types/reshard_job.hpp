@@ -83,6 +83,7 @@ struct Report {
   std::uint64_t bytes_read = 0;                  ///< done
   std::uint64_t bytes_exchanged = 0;
   std::uint64_t bytes_written = 0;
+  std::uint64_t bytes_cloned = 0;            ///< of those written: blocks that the output shares with its source
   std::vector<Communicator::Sent> messages;  ///< by process, where there are several
   std::vector<std::string> hosts;            ///< by process; empty texts: all are on one
   std::uint64_t bytes_resumed = 0;           ///< written by an earlier run, and found good

@@ -38,7 +38,9 @@ std::vector<Interval> places_of(const FileSpec& spec) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::uint64_t bytes = data_bytes(spec.arrays[i]);
     if (bytes == 0) continue;
-    const std::uint64_t start = round_up(end, data_alignment(bytes), "the data of a file");
+    const auto& in_block = spec.arrays[i].place_in_block;
+    const std::uint64_t start =
+        in_block ? next_in_block(end, *in_block) : round_up(end, data_alignment(bytes), "the data of a file");
     end = checked_add(start, bytes, "the data of a file");
     places[i] = {start, end};
   }

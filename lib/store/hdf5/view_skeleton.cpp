@@ -41,10 +41,11 @@ void put_size(std::string& bytes, std::size_t at, std::uint64_t size) {
 
 /// Returns whether two arrays differ at most in what they show.
 bool borrows_rule(const FileSpec::Array& a, const FileSpec::Array& b) {
-  const auto& [name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name, views] = a;
-  return std::tie(name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name) ==
+  const auto& [name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name, in_block, views] =
+      a;
+  return std::tie(name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name, in_block) ==
              std::tie(b.name, b.dtype, b.shape, b.attributes, b.global_shape, b.verbatim, b.same_as, b.origin,
-                      b.source_name) &&
+                      b.source_name, b.place_in_block) &&
          views.empty() == b.views.empty();
 }
 

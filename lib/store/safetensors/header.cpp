@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "store/element_words.hpp"
+#include "tensor/alignment.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt::safetensors {
@@ -228,9 +229,9 @@ void HeaderWriter::add(const std::string& name, const DType& dtype, const Shape&
   head_ += R"(],"data_offsets":[)" + std::to_string(bytes.lo) + ',' + std::to_string(bytes.hi) + "]}";
 }
 
-std::string HeaderWriter::finish() && {
+std::string HeaderWriter::finish(std::optional<std::uint64_t> in_block) && {
   head_ += '}';
-  head_.resize(round_up(head_.size(), 8), ' ');
+  head_.resize(in_block ? next_in_block(head_.size(), *in_block) : round_up(head_.size(), 8), ' ');
   const std::uint64_t length = head_.size() - length_bytes;
   std::memcpy(head_.data(), &length, length_bytes);
   return std::move(head_);

@@ -53,8 +53,8 @@ class HeaderWriter {
   void add(const std::string& name, const DType& dtype, const Shape& shape, Interval bytes);
 
   /// Returns the length and the text, padded with spaces so that the data after it begins at a multiple of 8 bytes of
-  /// the file.
-  std::string finish() &&;
+  /// the file; or at this byte of a block, a multiple of 8.
+  std::string finish(std::optional<std::uint64_t> in_block = std::nullopt) &&;
 
  private:
   std::string head_;

@@ -13,6 +13,7 @@
 #include "store/kept_tree.hpp"
 #include "store/safetensors/header.hpp"
 #include "store/safetensors/read_schema.hpp"
+#include "tensor/alignment.hpp"
 
 namespace ckpt::safetensors {
 
@@ -51,6 +52,19 @@ std::vector<std::size_t> order_of(const FileSpec& spec) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return spec.arrays[a].dtype.size > spec.arrays[b].dtype.size; });
   return order;
+}
+
+/// Returns the byte of a block at which all data is to begin, so that the largest array lies where it should; nothing
+/// if any will do. Data has no gaps: there is only one choice.
+std::optional<std::uint64_t> begin_in_block(const FileSpec& spec, const std::vector<std::uint64_t>& begins) {
+  const auto bytes_at_choice = [](const FileSpec::Array& array) {
+    return array.place_in_block ? numel(array.shape) * array.dtype.size : 0;
+  };
+  const auto largest = std::ranges::max_element(spec.arrays, {}, bytes_at_choice);
+  if (largest == spec.arrays.end() || !largest->place_in_block) return std::nullopt;
+  const std::uint64_t before = begins[static_cast<std::size_t>(largest - spec.arrays.begin())] % data_block;
+  const std::uint64_t in_block = (*largest->place_in_block + data_block - before) % data_block;
+  return in_block % 8 == 0 ? std::optional(in_block) : std::nullopt;
 }
 
 void refuse_type(const FileSpec::Array& array) {
@@ -92,7 +106,7 @@ NewFile form_of(const FileSpec& spec) {
     header.add(array.name, array.dtype, array.shape, {begins[i], end});
   }
   const Interval manifest = header.place_of(manifest_key);
-  std::string head = std::move(header).finish();
+  std::string head = std::move(header).finish(begin_in_block(spec, begins));
   const std::uint64_t length = head.size() - length_bytes;
   if (length > max_header_bytes)
     throw Error(Kind::input, "",

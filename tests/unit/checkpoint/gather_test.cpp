@@ -135,12 +135,12 @@ GatherResult gather_past_memory(const MappedFile& file, const Transfer& wanted, 
   });
   Lease lease;
   const auto span = stored_span(*file.source, 0, wanted);
-  const Interval in_file{MappedFile::start + span->lo, MappedFile::start + span->hi};
+  const Interval in_file{MappedFile::start + span->bytes.lo, MappedFile::start + span->bytes.hi};
   blocks.want(number, file.source->located(0, 0)->file.bytes, in_file, lease);
   const std::uint64_t before = file.source->reads;
   const GatherResult gathered =
       gather(*file.source, 0, wanted, &summing, target.data(), scratch, {windows, &blocks, number});
-  if (!span->empty() && in_file.size() < DirectBlocks::least_memory / 2) CHECK(file.source->reads == before);
+  if (!span->bytes.empty() && in_file.size() < DirectBlocks::least_memory / 2) CHECK(file.source->reads == before);
   return gathered;
 }
 

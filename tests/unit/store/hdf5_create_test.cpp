@@ -49,15 +49,18 @@ FileSpec varied(const TemporaryDirectory& folder) {
   spec.arrays.push_back(array("scalar", H5T_IEEE_F64BE, {}));
   spec.arrays.push_back(array("\xc3\xbc", H5T_STD_I8LE, {1}));
   spec.arrays.push_back(array("big", H5T_STD_I8LE, {10, 1000, 1000}));
+  spec.arrays.push_back(array("in a block", H5T_STD_I8LE, {2000, 1000}));
+  spec.arrays.back().place_in_block = 2056;
   spec.layout = std::string(200'000, 'l');
   for (int i = 0; spec.manifest.size() < 3'000'000; ++i) spec.manifest += std::to_string(i) + " ";
   return spec;
 }
 
 /// Where in the file an array's data is to begin when the one before it ends at `end`.
-std::uint64_t next_place(std::uint64_t end, std::uint64_t bytes) {
-  const std::uint64_t step = bytes < 4096 ? 64 : 4096;
-  return (end + step - 1) / step * step;
+std::uint64_t next_place(std::uint64_t end, const FileSpec::Array& array) {
+  const std::uint64_t step = array.place_in_block || numel(array.shape) * array.dtype.size >= 4096 ? 4096 : 64;
+  const std::uint64_t in_block = array.place_in_block.value_or(0);
+  return end <= in_block ? in_block : (end - in_block + step - 1) / step * step + in_block;
 }
 
 TEST_CASE("A new file has all metadata, and room for data in the order of its specification") {
@@ -92,7 +95,7 @@ TEST_CASE("A new file has all metadata, and room for data in the order of its sp
     CHECK(dataset.storage == Storage::raw);
     CHECK(dataset.extents.offset() == room.data[i].offset());
     const std::uint64_t size = numel(expected.shape) * expected.dtype.size;
-    CHECK(room.data[i].offset() == next_place(end, size));
+    CHECK(room.data[i].offset() == next_place(end, spec.arrays[i]));
     end = room.data[i].offset() + size;
   }
   CHECK(end < room.bytes);
@@ -125,7 +128,7 @@ TEST_CASE("Whatever is written where data lies, in the gaps between it too, chan
       CHECK(room.data[i].offset() == 0);
       continue;
     }
-    CHECK(room.data[i].offset() == next_place(end, size));
+    CHECK(room.data[i].offset() == next_place(end, spec.arrays[i]));
     first = std::min(first, room.data[i].offset());
     end = room.data[i].offset() + size;
   }

@@ -147,6 +147,32 @@ TEST_CASE("What is written is read again, each tensor at a multiple of its eleme
   }
 }
 
+TEST_CASE("The largest safetensors array that should lie at a byte of a block lies there") {
+  const TemporaryDirectory folder;
+  const auto store = safetensors_store();
+  FileSpec placed = spec();
+  for (const char* name : {"large", "larger", "any"}) {
+    placed.arrays.emplace_back();
+    placed.arrays.back().name = name;
+    placed.arrays.back().dtype = *number_type("f32");
+    placed.arrays.back().shape = Shape{700, 300};
+  }
+  const std::size_t larger = placed.arrays.size() - 2;
+  placed.arrays[larger - 1].place_in_block = 8;
+  placed.arrays[larger].shape = Shape{800, 300};
+  const std::uint32_t in_block = GENERATE(0U, 8U, 2056U, 4088U);
+  placed.arrays[larger].place_in_block = in_block;
+  const FileRoom room = store->create(folder / "a.safetensors", placed);
+  CHECK(room.data[larger].offset() % 4096 == in_block);
+  const FileCatalog catalog = store->catalog(folder / "a.safetensors");
+  const std::size_t found = catalog.schema->find("larger");
+  REQUIRE(found < catalog.schema->datasets.size());
+  CHECK(catalog.schema->datasets[found].extents.offset() == room.data[larger].offset());
+  // Numbers lie at multiples of 8 in any case.
+  placed.arrays[larger].place_in_block = 4;
+  CHECK(store->create(folder / "b.safetensors", placed).data[larger].offset() % 8 == 0);
+}
+
 TEST_CASE("The same specification makes the same safetensors file; one that is there keeps its data") {
   const TemporaryDirectory folder;
   const auto store = safetensors_store();
