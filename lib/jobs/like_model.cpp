@@ -42,7 +42,38 @@ std::string without_quantisation(const std::string& text, const std::string& ori
   return is_changed ? json.dump(2) + "\n" : text;
 }
 
+/// Returns a config.json that names this dtype for the weights, if it named another one: a loader follows it.
+std::string with_dtype(const std::string& text, const std::string& origin, const std::string& dtype) {
+  parse_json(text, origin, {Kind::input, "a model's config.json", ""});  // within its limits
+  auto json = nlohmann::ordered_json::parse(text);
+  bool is_changed = false;
+  const auto set = [&](nlohmann::ordered_json& object) {
+    for (const char* key : {"dtype", "torch_dtype"})
+      if (object.is_object() && object.contains(key) && object[key].is_string() && object[key] != dtype) {
+        object[key] = dtype;
+        is_changed = true;
+      }
+  };
+  set(json);
+  if (json.is_object() && json.contains("text_config")) set(json["text_config"]);
+  return is_changed ? json.dump(2) + "\n" : text;
+}
+
 }  // namespace
+
+std::string config_dtype(const std::vector<Tensor>& tensors) {
+  static const std::map<std::string, std::string> names{
+      {"f64", "float64"}, {"f32", "float32"}, {"bf16", "bfloat16"}, {"f16", "float16"}};
+  std::string found;
+  for (const Tensor& tensor : tensors) {
+    const auto format = number_format(tensor.dtype);
+    if (!format || !format->is_float) continue;
+    const auto name = names.find(tensor.dtype.name.str());
+    if (name == names.end() || (!found.empty() && found != name->second)) return "";
+    found = name->second;
+  }
+  return found;
+}
 
 ModelDirectory ModelDirectory::at(std::filesystem::path place) {
   ModelDirectory model;
@@ -75,13 +106,16 @@ void ModelDirectory::dequantise(const std::map<std::string, std::string>& weight
   });
 }
 
-std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names,
-                               bool is_dequantised) {
+std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names, bool is_dequantised,
+                               const std::string& dtype) {
   place = directory_of(std::move(place));
   std::vector<Sidecar> copies;
   for (const std::string& name : names) {
     std::string text = small_text(place / name, most_copied_bytes, "a file beside a model's weights");
-    if (is_dequantised && name == "config.json") text = without_quantisation(text, (place / name).string());
+    if (name == "config.json") {
+      if (is_dequantised) text = without_quantisation(text, (place / name).string());
+      if (!dtype.empty()) text = with_dtype(text, (place / name).string(), dtype);
+    }
     copies.push_back({name, std::move(text)});
   }
   return copies;
@@ -106,6 +140,8 @@ constexpr std::size_t code_bytes = 1;  // 8-bit floats are codes, which mean som
 std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<CastRule>& casts,
                              const Placement& source, Selection& selection) {
   std::uint64_t count = 0;
+  std::uint64_t rounded = 0;
+  std::optional<DType> widest;                 // of those that are rounded
   std::vector<std::optional<NumberTie>> ties;  // once they are wanted
   for (std::size_t i = 0; i < selection.tensors.size(); ++i) {
     Tensor& tensor = selection.tensors[i];
@@ -119,10 +155,18 @@ std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<
     if (from->size == code_bytes || to->size == code_bytes) refuse_codes(expected, tensor, *wanted);
     if (ties.empty()) ties = number_ties(source.tensors());
     if (ties[selection.source_of[i]]) continue;  // a scale's numbers belong to codes
+    if (to->size <= from->size) {
+      ++rounded;
+      if (!widest || widest->size < from->size) widest = tensor.dtype;
+    }
     tensor.dtype = *wanted;
     ++count;
   }
-  return count == 0 ? "" : std::to_string(count) + " parameters are cast to the dtypes of " + expected.origin();
+  if (count == 0) return "";
+  const std::string line = std::to_string(count) + " parameters are cast to the dtypes of " + expected.origin();
+  if (!widest) return line;
+  return line + ", and " + std::to_string(rounded) + " of them rounded; --cast " + widest->name.str() +
+         " keeps all digits";
 }
 
 }  // namespace ckpt

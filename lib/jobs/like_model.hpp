@@ -25,8 +25,13 @@ struct ModelDirectory {
 };
 
 /// Reads files of a model's directory that an output is to have, too. `is_dequantised`: of an output whose weights are
-/// numbers; what says how they are quantised is left out.
-std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names, bool is_dequantised);
+/// numbers; what says how they are quantised is left out. `dtype`: what config.json is to name (config_dtype); empty:
+/// as it does.
+std::vector<Sidecar> copies_of(std::filesystem::path place, const std::vector<std::string>& names, bool is_dequantised,
+                               const std::string& dtype);
+
+/// The dtype of all floating-point tensors, as a config.json names it; empty if they have several, or another.
+std::string config_dtype(const std::vector<Tensor>& tensors);
 
 /// Gives the tensors the dtypes that are expected, where both are floating-point and no rule of `casts` names the
 /// tensor. Scales keep theirs. Throws input if one side has 8-bit floats, which are codes, and the other numbers.

@@ -381,17 +381,18 @@ struct NewFiles {
                                             run.job.names.mapping ? run.job.names.mapping->json() : "",
                                             sides.history.averaged, files.shares_blocks()));
     });
-    create(run, sides.model.others);
+    create(run, sides);
   }
 
-  /// `copied`: files of the expected model's directory that the output has, too.
-  void create(Run& run, const std::vector<std::string>& copied) {
+  void create(Run& run, const ReshardSides& sides) {
+    const std::vector<std::string>& copied = sides.model.others;  // the output has them, too
     run.counters.phase = Phase::metadata;
     files.fetch_trees(run.stores.reading(), run.processes);
     agree(run.processes, [&] {
       if (run.processes.rank() == 0) sidecars = files.sidecars(run.stores.reading());
       if (!copied.empty())
-        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied, run.job.dequantised.has_value()))
+        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied, run.job.dequantised.has_value(),
+                                       run.job.casts.empty() ? "" : config_dtype(sides.target.placement.tensors())))
           sidecars.push_back(std::move(copy));
       files.create(is_resumed, run.threads, run.stores.reading());
       if (sums != nullptr) files.add_the_rest(*sums);

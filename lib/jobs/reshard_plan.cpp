@@ -282,7 +282,8 @@ void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
                "a directory of DeepSpeed's ZeRO 1 to 3", remedy});
 }
 
-/// Returns the end of a warning that advises --master-weights and says what it does. A map of names refuses that option.
+/// Returns the end of a warning that advises --master-weights and says what it does. A map of names refuses that
+/// option.
 std::string masters_advice(const ReshardJob& job, const std::string& effect) {
   if (!job.names.mapping) return "; --master-weights " + effect;
   return "; merge with --master-weights first, which " + effect + ", and then what that wrote with the map of names";
@@ -378,6 +379,22 @@ void check_rounded_once(const ReshardJob& job, const ReshardSides& sides) {
   }
 }
 
+/// Returns what leaves out the tensors that are not expected, if nothing else deviates; else nothing. Models with tied
+/// weights have fewer in a directory of Hugging Face's than training saves.
+std::string surplus_remedy(const ReshardSides& sides, const Deviations& found) {
+  constexpr std::size_t most = 4;  // of more, the layout or the map is wrong
+  const std::size_t count = found.extra.not_allowed.size();
+  if (count == 0 || count > most || found.tensors != count) return "";
+  std::string options;
+  for (const std::string& name : found.extra.not_allowed) {
+    const auto taken = sides.selection.find(name);
+    if (!taken || sides.selection.links_of(*taken) != nullptr) return "";
+    const std::string& read = sides.source.placement.tensors()[sides.selection.source_of[*taken]].name;
+    options += " --drop " + shell_word(literal(read));
+  }
+  return "leave out what is too much with" + options;
+}
+
 /// Runs `refuse`. If one side's weights are quantised and the other's are not, its error says so.
 template <class Refuse>
 void with_advice_on_codes(const ReshardSides& sides, const Refuse& refuse) {
@@ -470,8 +487,8 @@ std::vector<std::string> resolve_source_side(const ReshardJob& job, SourceStore&
       check_trainer(*job.names.mapping, sides.selection.recut_states, checkpoint, store);
     if (!found.lines.empty()) check_map_chosen(job, sides);
     with_advice_on_codes(sides, [&] {
-      sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin, change,
-                            job.names.rename.empty());
+      sides.expected.refuse(change.empty() ? found : deviations(false), checkpoint.layout().origin,
+                            change.empty() ? surplus_remedy(sides, found) : change, job.names.rename.empty());
     });
   });
   return names;

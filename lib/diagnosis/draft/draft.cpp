@@ -304,8 +304,9 @@ class Drafter {
     if (best_.open.empty() || !whole_ || !whole_->has_data() || job_.tolerance) return false;
     std::set<std::string> decided;
     for (const ParameterRule& rule : best_.decided) decided.insert(rule.name);
+    constexpr double near = 0.3;  // unrelated values of one size differ by 1.4
     bool is_compared = false;
-    double farthest = 0;
+    std::optional<double> farthest;  // of those that are near: biases that were zero are not
     for (const Question& question : ask(best_.layout, facts, whole_.get()).all) {
       if (!question.has_data || question.is_constant || !question.first().dtype.is_float()) continue;
       if (decided.contains(question.name)) return false;
@@ -313,14 +314,13 @@ class Drafter {
       if (!difference) continue;
       if (*difference == 0) return false;
       is_compared = true;
-      farthest = std::max(farthest, *difference);
+      if (*difference < near) farthest = std::max(farthest.value_or(0), *difference);
     }
     if (!is_compared) return false;
-    constexpr double near = 0.3;  // unrelated values of one size differ by 1.4
     std::string note = "the values of " + job_.reference->origin() +
                        " are not those of this checkpoint: of another step? Only its shapes are used";
-    if (farthest < near)
-      note += fmt::format("; --tolerance {:.2} compares values that are near", std::max(0.01, 1.5 * farthest));
+    if (farthest)
+      note += fmt::format("; --tolerance {:.2} compares values that are near", std::max(0.01, 1.5 * *farthest));
     draft_.notes.push_back(std::move(note));
     whole_->take_shapes_alone();
     return true;

@@ -1,5 +1,6 @@
 #include "layout/language/layout.hpp"
 
+#include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "layout/language/shared_cards.hpp"
@@ -164,9 +165,17 @@ Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>&
   changed.mesh.cards.clear();
   for (const auto& [name, size] : sizes) {
     const auto axis = layout.mesh.axis(name);
-    if (!axis)
-      throw Error(Kind::usage, origin,
-                  {"found the axis \"" + name + "\"", "one of " + layout.origin + ": " + join(layout.mesh.axes), ""});
+    if (!axis) {
+      Advice advice;
+      if (layout.mesh.axes.size() == 1) {  // on so many cards as were meant
+        std::uint64_t cards = 1;
+        for (const auto& [other, count] : sizes) cards = checked_mul(cards, count, "a mesh");
+        advice = {Advice::What::say_axes, layout.mesh.axes.front() + "=" + std::to_string(cards)};
+      }
+      throw Error(
+          Kind::usage, origin,
+          {"found the axis \"" + name + "\"", "one of " + layout.origin + ": " + join(layout.mesh.axes), "", advice});
+    }
     if (size == 0) throw Error(Kind::usage, origin, {"found size 0 for the axis \"" + name + "\"", "1 at least", ""});
     changed.mesh.shape[*axis] = size;
   }
