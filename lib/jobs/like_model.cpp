@@ -163,10 +163,12 @@ std::string cast_as_expected(const ExpectedTensors& expected, const std::vector<
     ++count;
   }
   if (count == 0) return "";
-  const std::string line = std::to_string(count) + " parameters are cast to the dtypes of " + expected.origin();
-  if (!widest) return line;
-  return line + ", and " + std::to_string(rounded) + " of them rounded; --cast " + widest->name.str() +
-         " keeps all digits";
+  const std::string all = std::to_string(count) + " parameters are ";
+  const std::string where = " the dtypes of " + expected.origin();
+  if (!widest) return all + "cast to" + where;
+  const std::string advice = "; --cast " + widest->name.str() + " keeps all digits";
+  if (rounded == count) return all + "rounded to" + where + advice;
+  return all + "cast to" + where + ", " + std::to_string(rounded) + " of them rounded" + advice;
 }
 
 }  // namespace ckpt
