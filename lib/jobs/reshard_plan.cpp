@@ -9,9 +9,9 @@
 #include "base/log.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/dequantised_files.hpp"
-#include "checkpoint/read_manifest.hpp"
 #include "frameworks/describe.hpp"
 #include "frameworks/indexed_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
@@ -208,11 +208,11 @@ std::optional<Layout> rules_renamed(const Layout& source, const ReshardSides& si
 
 /// The layout whose rules cut a checkpoint: the one that its directory says, that by which it was merged, or its own.
 /// Nothing if it was never cut, or does not say. Collective.
-std::optional<Layout> rules_of(SourceStore& store, const Checkpoint& checkpoint, Communicator& processes) {
+std::optional<Layout> rules_of(const Checkpoint& checkpoint, Communicator& processes) {
   const Layout& own = checkpoint.layout_elsewhere();
   const bool says_itself = &own != &checkpoint.layout();  // a framework's directory, such as DCP's
   if (!says_itself)
-    if (auto rules = merged_by(checkpoint, store, processes)) return rules;
+    if (auto rules = merged_by(checkpoint, processes)) return rules;
   const bool has_rules = !own.parameters.empty() || !own.buckets.empty() || !own.indices.empty() || !own.tables.empty();
   return has_rules || own.mesh.size() != 1 ? std::optional(own) : std::nullopt;
 }
@@ -698,7 +698,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const ReadBefore& before, Stor
   });
   const bool is_merged = job.target.file_bytes || (job.target.layout && job.target.layout->mesh.size() == 1);
   std::optional<Layout> rules;
-  if (is_merged || !job.target.layout) rules = rules_of(stores.reading(), sides.checkpoint, processes);
+  if (is_merged || !job.target.layout) rules = rules_of(sides.checkpoint, processes);
   Layout layout;
   const Format* format = nullptr;
   agree(processes, [&] {

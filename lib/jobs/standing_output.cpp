@@ -63,7 +63,9 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
     std::string why;
     agree(processes, [&] { why = different_form(sides, standing); });
     if (!why.empty()) return why;
-    const CompareJob comparison{.a = job.source,
+    CheckpointPlace source = job.source;
+    source.manifest = sides.checkpoint.manifest();
+    const CompareJob comparison{.a = std::move(source),
                                 .b = {job.output.path, std::nullopt},
                                 .average = job.average,
                                 .names = job.names,
