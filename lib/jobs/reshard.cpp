@@ -357,6 +357,7 @@ struct NewFiles {
               run.process(), run.open_files),
         content(sides.target.placement),
         sums(run.job.is_verified() ? &content : nullptr) {
+    files.hold_texts(run.stores.reading(), run.processes);
     agree(run.processes, [&] { files.check_format(); });
     const std::optional<Attribute> of_models = sides.store->traits().model_attribute;
     if (run.job.target.file_bytes && of_models) files.add_attribute(*of_models);

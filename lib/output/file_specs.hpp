@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,15 +16,20 @@
 
 namespace ckpt {
 
+/// Long texts as values, by the source's datasets.
+using HeldTexts = std::map<const Dataset*, Value>;
+
 /// What to write into each file of an output besides data, derived from the source's metadata and the plan alone. Both
 /// must outlive it.
 class FileSpecs {
  public:
   /// `manifest`: a single file's, with its final length; else empty. `trees`: those that the files take. Attributes
   /// come from the lowest card that has them. `dropped`: losing values with these names is not reported. `new_name`:
-  /// renames values. `has_index`: whether the format has one (DirectoryIndex).
+  /// renames values. `has_index`: whether the format has one (DirectoryIndex). `held`: long texts that do not go
+  /// from file to file.
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, const std::string& manifest,
-            const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index);
+            const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index,
+            const HeldTexts& held = {});
 
   /// Adds an attribute to each file's root group unless the source's has one of that name.
   void add_attribute(const Attribute& attribute);
@@ -49,14 +55,15 @@ class FileSpecs {
   /// Lists what a format cannot hold, each once; throws input for tensors that it cannot hold.
   std::vector<std::string> losses(Store& store) const;
 
-  /// The value of an array whose elements have no fixed size; null if no card has one.
-  const Value* value_of(ArrayId array) const;
+  /// The sum of the value of an array whose elements have no fixed size; nothing if no card has one.
+  std::optional<PartialSum> sum_of_value(ArrayId array) const;
 
  private:
   /// The source of a target array's attributes, and of its value if it has one.
   struct ArraySource {
     std::vector<Attribute> attributes;
     const Dataset* first = nullptr;
+    FileNumber file = 0;  ///< that has it
   };
   struct Form {
     InternedShape shape;
@@ -82,6 +89,7 @@ class FileSpecs {
   std::vector<ArraySource> array_sources_;               // by target array
   std::set<std::string> left_out_of_arrays_;             // names of attributes that no array keeps
   std::vector<std::optional<ArrayId>> tied_;             // by target array
+  HeldTexts held_;
   NewName new_name_;
   std::string layout_text_;
   const std::string& manifest_text_;

@@ -1,5 +1,6 @@
 #include "store/hdf5/global_heap.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -14,6 +15,7 @@ namespace {
 constexpr std::uint64_t max_heap_expansion = 16;
 constexpr std::uint64_t harmless_heap_bytes = 64U << 20;
 constexpr std::uint64_t max_cached = 16U << 20;
+constexpr std::uint64_t harmless_collection = 1U << 20;
 constexpr std::string_view heap_signature = "GCOL";
 
 [[noreturn]] void damaged() {
@@ -27,22 +29,38 @@ std::uint64_t number(const std::byte* bytes, std::size_t size) {
   return value;
 }
 
-}  // namespace
-
-void refuse_values(std::uint64_t most_bytes) {
-  throw Error(Kind::input, "",
-              {"its values of variable length take more than " + format_bytes(most_bytes) + " of memory",
-               "those of all files together within an eighth of the memory",
-               "",
-               {Advice::What::more_memory, ""}});
+/// The memory of which an eighth is as much.
+std::string memory_for(std::uint64_t bytes) {
+  constexpr std::uint64_t mebibyte = 1U << 20;
+  return std::to_string(ceil_div(checked_mul(bytes, 8), mebibyte)) + "MiB";
 }
 
-GlobalHeap::GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id, std::uint64_t value_bytes)
+[[noreturn]] void refuse_text(std::uint64_t bytes, std::uint64_t most_bytes) {
+  throw Error(Kind::input, "",
+              {"one of its texts takes " + format_bytes(bytes),
+               "at most " + format_bytes(most_bytes) + ", an eighth of the memory",
+               "",
+               {Advice::What::more_memory, memory_for(bytes)}});
+}
+
+}  // namespace
+
+Error too_many_values(std::uint64_t most_bytes, std::uint64_t all_bytes) {
+  return {Kind::input,
+          "",
+          {"its values of variable length take more than " + format_bytes(most_bytes) + " of memory",
+           "those of all files together within an eighth of the memory",
+           "",
+           {Advice::What::more_memory, memory_for(all_bytes)}}};
+}
+
+GlobalHeap::GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id, std::uint64_t value_bytes,
+                       std::uint64_t text_bytes)
     : file_(file),
       file_bytes_(file_bytes),
       budget_(checked_add(checked_mul(file_bytes, max_heap_expansion), harmless_heap_bytes)),
       most_value_bytes_(value_bytes),
-      value_bytes_left_(value_bytes) {
+      most_text_bytes_(text_bytes) {
   const auto creation = own<PropertyId>(H5Fget_create_plist(id), "the file's properties");
   hsize_t user_block = 0;
   check(H5Pget_userblock(creation.get(), &user_block), "the user block's size");
@@ -51,6 +69,16 @@ GlobalHeap::GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, hid_t id
     throw Error(Kind::input, "", {"addresses or lengths of more than 8 bytes, which are not supported", "", ""});
   base_ = user_block;
 }
+
+GlobalHeap::GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, const Form& form)
+    : file_(file),
+      file_bytes_(file_bytes),
+      base_(form.user_block),
+      address_size_(form.address_bytes),
+      length_size_(form.length_bytes),
+      budget_(checked_add(checked_mul(file_bytes, max_heap_expansion), harmless_heap_bytes)),
+      most_value_bytes_(std::numeric_limits<std::uint64_t>::max()),
+      most_text_bytes_(most_value_bytes_) {}
 
 void GlobalHeap::spend(std::uint64_t bytes) {
   if (bytes > budget_)
@@ -62,9 +90,20 @@ void GlobalHeap::spend(std::uint64_t bytes) {
 
 void GlobalHeap::take(std::uint64_t bytes) {
   spend(bytes);
-  if (!is_value_) return;
-  if (bytes > value_bytes_left_) refuse_values(most_value_bytes_);
-  value_bytes_left_ -= bytes;
+  if (is_value_) keep(bytes);
+}
+
+void GlobalHeap::keep(std::uint64_t bytes) {
+  values_ = checked_add(values_, bytes, "values");
+}
+
+std::optional<std::string_view> GlobalHeap::text(const std::byte* reference) {
+  const Part part = resolve(reference);
+  if (part.null) return std::nullopt;
+  if (part.elements > part.bytes.size()) damaged();
+  take(part.elements);
+  const std::string_view text(reinterpret_cast<const char*>(part.bytes.data()), part.elements);
+  return text.substr(0, text.find('\0'));  // for every reader a string ends there
 }
 
 GlobalHeap::Part GlobalHeap::resolve(const std::byte* reference) {
@@ -105,6 +144,7 @@ GlobalHeap::Collection GlobalHeap::load(std::uint64_t address) {
   if (std::memcmp(head.data(), heap_signature.data(), heap_signature.size()) != 0 || size < header ||
       size > file_bytes_ - start)
     damaged();
+  if (is_visited_ && size > std::max(most_text_bytes_, harmless_collection)) refuse_text(size, most_text_bytes_);
   spend(size);
 
   Collection loaded;

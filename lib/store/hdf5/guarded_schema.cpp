@@ -82,9 +82,10 @@ std::optional<SchemaReading> read_guarded(const PosixFile& source, std::uint64_t
 }  // namespace
 
 std::shared_ptr<const Schema> read_schema_guarded(const PosixFile& source, std::uint64_t file_bytes,
-                                                  std::uint64_t most_value_bytes) {
+                                                  std::uint64_t most_value_bytes, std::uint64_t values_before) {
   Share whole;
   whole.most_value_bytes = most_value_bytes;
+  whole.values_before = values_before;
   auto guarded = read_guarded(source, file_bytes, whole);
   const SchemaReading reading = guarded ? std::move(*guarded) : read_unguarded(source, file_bytes, whole);
   if (const std::size_t count = reading.no_tensors.size(); count > 0)

@@ -29,6 +29,7 @@ struct Share {
   std::uint64_t count = 1;
   std::uint64_t most_links = std::numeric_limits<std::uint64_t>::max();        ///< limit on names of objects
   std::uint64_t most_value_bytes = std::numeric_limits<std::uint64_t>::max();  ///< limit on values of variable length
+  std::uint64_t values_before = 0;  ///< those of other files, which are not to exceed it together
 };
 
 /// Walks a file's metadata. `file_bytes` bounds the sizes that it may declare. Errors name the object, not the file.

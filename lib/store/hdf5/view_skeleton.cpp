@@ -41,9 +41,9 @@ void put_size(std::string& bytes, std::size_t at, std::uint64_t size) {
 
 /// Returns whether two arrays differ at most in what they show.
 bool borrows_rule(const FileSpec::Array& a, const FileSpec::Array& b) {
-  const auto& [name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name, views] = a;
-  return std::tie(name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name) ==
-             std::tie(b.name, b.dtype, b.shape, b.attributes, b.global_shape, b.verbatim, b.same_as, b.origin,
+  const auto& [name, dtype, shape, attributes, global_shape, verbatim, texts, same_as, origin, source_name, views] = a;
+  return std::tie(name, dtype, shape, attributes, global_shape, verbatim, texts, same_as, origin, source_name) ==
+             std::tie(b.name, b.dtype, b.shape, b.attributes, b.global_shape, b.verbatim, b.texts, b.same_as, b.origin,
                       b.source_name) &&
          views.empty() == b.views.empty();
 }
