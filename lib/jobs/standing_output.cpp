@@ -66,7 +66,7 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
     CheckpointPlace source = job.source;
     source.manifest = sides.checkpoint.manifest();
     const CompareJob comparison{.a = std::move(source),
-                                .b = {job.output.path, std::nullopt},
+                                .b = {job.output.path, std::nullopt, 0, standing.manifest()},
                                 .average = job.average,
                                 .names = job.names,
                                 .replicas = ReplicaCheck::trust,

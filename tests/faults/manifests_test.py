@@ -38,6 +38,15 @@ def replaced(job, *sources):
     return case
 
 
+def confirmed(job, *sources):
+    """--resume of a job that is done: its output is compared with what the job would write."""
+    def case():
+        job.reference()
+        found = reads(job, job.place.directory / "opens.log", ["--resume"])
+        check(found == Counter([*sources, job.output.name]), f"opened {dict(found)}")
+    return case
+
+
 def resumed(job, *sources):
     def case():
         job.reference().clear()
@@ -83,6 +92,7 @@ def main():
             cases[f"verify{said}"] = verified(place, [source], "cut", ranks=ranks)
             cases[f"verify two{said}"] = verified(place, [source, other], "cut", "other", ranks=ranks)
         cases["replaced"] = replaced(Job(place, "ckpt-reshard", ["--to", place.layout, source], "replaced"), "cut")
+        cases["confirmed"] = confirmed(Job(place, "ckpt-reshard", ["--to", place.layout, source], "confirmed"), "cut")
         cases["resumed"] = resumed(Job(place, "ckpt-reshard", ["--threads", "1", "--to", place.layout, source], "resumed"), "cut")
         servers = place.tables().reference()
         cases["tables"] = once(Job(place, "ckpt-reshard", ["--to", servers.words[2], servers.output], "servers3"), servers.output.name)
