@@ -2,16 +2,22 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/lru.hpp"
 #include "io/posix_file.hpp"
 #include "store/hdf5/library.hpp"
 
 namespace ckpt::hdf5 {
+
+/// How much a text may take that is only visited, where values of variable length may take `value_bytes`: it is in
+/// memory twice, as it lies in its file and as it goes into the new one.
+constexpr std::uint64_t most_text_bytes(std::uint64_t value_bytes) noexcept {
+  return value_bytes / 2;
+}
 
 /// The error of values of variable length that take more memory than `most_bytes`, all that is left for them.
 /// `all_bytes`: what they take with those before them, as far as was counted.
@@ -32,8 +38,8 @@ class GlobalHeap {
     std::size_t address_bytes = 8;
     std::size_t length_bytes = 8;
   };
-  /// For a file that HDF5 has not opened. Its values are not limited.
-  GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, const Form& form);
+  /// For texts that are visited, in a file that HDF5 has not opened.
+  GlobalHeap(const PosixFile& file, std::uint64_t file_bytes, const Form& form, std::uint64_t text_bytes);
   const PosixFile& file() const noexcept { return file_; }
   Form form() const noexcept { return {base_, address_size_, length_size_}; }
 
@@ -65,17 +71,16 @@ class GlobalHeap {
   void set_is_value(bool is_value) noexcept { is_value_ = is_value; }
 
  private:
-  struct Object {
-    std::uint64_t offset;
-    std::uint64_t size;
-  };
   struct Collection {
     std::vector<std::byte> bytes;
-    std::map<std::uint32_t, Object> objects;
+    std::vector<std::uint32_t> places;  ///< of the objects' headers in it, in 8 bytes, by index of 16 bits; 0: none
+
+    std::uint64_t memory() const noexcept { return bytes.size() + places.size() * sizeof(places.front()); }
   };
 
   const Collection& collection(std::uint64_t address);
   Collection load(std::uint64_t address);
+  void make_room(std::uint64_t bytes);
   std::uint64_t object_header_size() const noexcept { return (8 + length_size_ + 7) / 8 * 8; }
 
   const PosixFile& file_;
@@ -89,8 +94,7 @@ class GlobalHeap {
   std::uint64_t values_ = 0;  ///< bytes of all so far
   bool is_value_ = false;
   bool is_visited_ = false;
-  std::map<std::uint64_t, Collection> collections_;
-  std::uint64_t cached_ = 0;
+  Lru<std::uint64_t, Collection> collections_;  // by address; cost: their memory
 };
 
 }  // namespace ckpt::hdf5

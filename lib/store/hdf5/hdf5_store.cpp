@@ -45,7 +45,10 @@ void refuse_open_for_writing(const PosixFile& file) {
 class Hdf5Store final : public Store {
  public:
   /// Starts the library before threads take up the memory: it does not survive a failing start.
-  explicit Hdf5Store(std::uint64_t value_bytes) : most_values_(value_bytes) { const hdf5::Lock started; }
+  explicit Hdf5Store(std::uint64_t value_bytes)
+      : skeletons_(hdf5::most_text_bytes(value_bytes)), most_values_(value_bytes) {
+    const hdf5::Lock started;
+  }
 
   std::string_view name() const noexcept override { return "hdf5"; }
 
@@ -81,7 +84,7 @@ class Hdf5Store final : public Store {
     }
     Value value{texts.dtype, texts.shape, {}};
     value.bytes.reserve(texts.bytes);
-    hdf5::for_each_text(source, [&](std::optional<std::string_view> text) {
+    hdf5::for_each_text(source, hdf5::most_text_bytes(most_values_), [&](std::optional<std::string_view> text) {
       value.bytes += text ? wire::packed(*text) : wire::packed(no_text);
     });
     return value;

@@ -356,7 +356,7 @@ FileId opened(const PosixFile& source) {
 SchemaReading read_schema(const Lock&, const PosixFile& source, std::uint64_t file_bytes, const Share& share) {
   const auto file = opened(source);
   const std::uint64_t of_all_files = std::max(share.most_value_bytes, share.most_value_bytes + share.values_before);
-  GlobalHeap heap(source, file_bytes, file.get(), share.most_value_bytes, of_all_files);
+  GlobalHeap heap(source, file_bytes, file.get(), share.most_value_bytes, most_text_bytes(of_all_files));
   Walk walk(source, file_bytes, heap, share);
   try {
     return walk.run(file.get());

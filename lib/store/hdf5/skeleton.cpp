@@ -30,10 +30,10 @@ constexpr std::uint64_t head_bytes = 64;
 /// Parallel to the arrays of a specification, as which it must live.
 using TextSources = std::vector<std::optional<TextSource>>;
 
-TextSources text_sources(const FileSpec& spec) {
+TextSources text_sources(const FileSpec& spec, std::uint64_t text_bytes) {
   TextSources sources;
   for (const FileSpec::Array& array : spec.arrays)
-    sources.push_back(array.texts      ? std::optional(source_of(*array.texts))
+    sources.push_back(array.texts      ? std::optional(source_of(*array.texts, text_bytes))
                       : array.verbatim ? source_of(*array.verbatim)
                                        : std::nullopt);
   return sources;
@@ -150,9 +150,9 @@ std::uint64_t room_for_values(const FileSpec& spec, const TextSources& texts) {
 
 class Skeleton {
  public:
-  explicit Skeleton(const FileSpec& spec)
+  Skeleton(const FileSpec& spec, std::uint64_t text_bytes)
       : spec_(spec),
-        texts_(text_sources(spec)),
+        texts_(text_sources(spec, text_bytes)),
         places_(places_of(spec, texts_)),
         data_(part_of(places_)),
         image_(data_, room_for_values(spec, texts_)) {}
@@ -305,11 +305,11 @@ void Skeleton::declare_array(const FileSpec::Array& array, const std::optional<T
 
 }  // namespace
 
-MadeFile make_file(const FileSpec& spec) {
+MadeFile make_file(const FileSpec& spec, std::uint64_t text_bytes) {
   check_names(names_of(spec.arrays, &FileSpec::Array::name), names_of(spec.groups, &Group::path));
   try {
     const Lock lock;
-    return Skeleton(spec).make();
+    return Skeleton(spec, text_bytes).make();
   } catch (Error& error) {
     error.of_kind(Kind::io);
     throw;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 
 #include "base/checked.hpp"
 #include "base/interrupt.hpp"
+#include "base/text.hpp"
 #include "base/wire.hpp"
 #include "store/value.hpp"
 
@@ -33,6 +36,9 @@ void put(std::string& out, std::size_t at, Number number) {
   for (std::size_t i = 0; i < sizeof number; ++i) out[at + i] = static_cast<char>(number >> (8 * i) & 0xff);
 }
 
+/// Holds one file's texts at a time, however many threads make files.
+std::mutex making;
+
 /// The bytes of texts in a new file (`late_texts`).
 class LateTexts final : public LateBytes {
  public:
@@ -41,6 +47,7 @@ class LateTexts final : public LateBytes {
   std::uint64_t size() const noexcept override { return source_.room(); }
 
   void make(const Put& put_bytes) const override {
+    const std::lock_guard lock(making);
     const std::uint64_t heap = source_.count * text_reference_bytes;  // where the collections begin
     TextCollections collections;
     std::string references;
@@ -59,6 +66,7 @@ class LateTexts final : public LateBytes {
       put(collection, 8, size);
       if (size - used >= object_header) put(collection, used + 8, size - used);
       put_bytes(heap + begin, std::as_bytes(std::span(collection)));
+      if (size > usual_collection) std::string().swap(collection);  // else a longer text would exist three times
       collection.clear();
     };
     source_.visit([&](std::optional<std::string_view> text) {
@@ -95,6 +103,9 @@ class LateTexts final : public LateBytes {
 }  // namespace
 
 TextCollections::Place TextCollections::add(std::uint64_t text_bytes) {
+  if (text_bytes > std::numeric_limits<std::uint32_t>::max())
+    throw Error(Kind::input, "",
+                {"one of its texts takes " + format_bytes(text_bytes), "less than 4 GiB, as HDF5 can say", ""});
   const std::uint64_t bytes = checked_add(object_header, whole_words(text_bytes), "a text");
   bool is_first = index_ == 0;
   if (index_ > 0 && used_ + bytes > usual_collection) {
@@ -155,11 +166,11 @@ PartialSum TextCount::sum() {
   return sum_;
 }
 
-void for_each_text(const TextsOfFile& source, const VisitText& visit) {
+void for_each_text(const TextsOfFile& source, std::uint64_t text_bytes, const VisitText& visit) {
   const LongTexts& texts = source.texts;
   const PosixFile file = PosixFile::open_for_reading(source.file);
   with_file(source.file.string(), [&] {
-    GlobalHeap heap(file, file.status().bytes, {texts.user_block, texts.address_bytes, texts.length_bytes});
+    GlobalHeap heap(file, file.status().bytes, {texts.user_block, texts.address_bytes, texts.length_bytes}, text_bytes);
     TextCount found;
     for_each_text(file, texts.references, numel(texts.shape), heap, [&](std::optional<std::string_view> text) {
       found.add(text);
@@ -177,9 +188,9 @@ std::uint64_t TextSource::room() const {
   return checked_add(checked_mul(count, text_reference_bytes, "texts"), stored_bytes, "texts");
 }
 
-TextSource source_of(const TextsOfFile& source) {
+TextSource source_of(const TextsOfFile& source, std::uint64_t text_bytes) {
   return {numel(source.texts.shape), source.texts.stored_bytes,
-          [source](const VisitText& visit) { for_each_text(source, visit); }};
+          [source, text_bytes](const VisitText& visit) { for_each_text(source, text_bytes, visit); }};
 }
 
 std::optional<TextSource> source_of(const Value& value) {

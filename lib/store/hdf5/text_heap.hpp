@@ -62,8 +62,9 @@ class TextCount {
   TextCollections collections_;
 };
 
-/// Visits the texts of a file. Throws input if they are not those that were counted.
-void for_each_text(const TextsOfFile& source, const VisitText& visit);
+/// Visits the texts of a file. Throws input if they are not those that were counted, and for one that takes more than
+/// `text_bytes` (most_text_bytes).
+void for_each_text(const TextsOfFile& source, std::uint64_t text_bytes, const VisitText& visit);
 
 /// Texts that are written into a new file: references, and collections behind them. Wherever they come from, the bytes
 /// are the same.
@@ -74,11 +75,12 @@ struct TextSource {
 
   std::uint64_t room() const;
 };
-TextSource source_of(const TextsOfFile& source);
+TextSource source_of(const TextsOfFile& source, std::uint64_t text_bytes);
 /// Nothing for a value that is not texts, or not long enough. `value` must outlive the result.
 std::optional<TextSource> source_of(const Value& value);
 
-/// Those bytes, for a file in which they begin at `place`; they are made anew from the source each time.
+/// Those bytes, for a file in which they begin at `place`; they are made anew from the source each time, for one file
+/// after another, as each may take much memory.
 std::shared_ptr<const LateBytes> late_texts(TextSource source, std::uint64_t place);
 
 }  // namespace ckpt::hdf5

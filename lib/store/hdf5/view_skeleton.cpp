@@ -71,7 +71,7 @@ FileSpec with_room(const FileSpec& spec) {
 }  // namespace
 
 ViewSkeleton::ViewSkeleton(const FileSpec& spec) : spec_(with_room(spec)) {
-  MadeFile made = make_file(spec_);
+  MadeFile made = make_file(spec_, 0);  // it has no long texts: who shows others holds them
   made_ = std::move(made.file);
   metadata_ = std::move(made_.segments.back());
   made_.segments.pop_back();

@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "store/hdf5/text_heap.hpp"
 #include "store/value_memory.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
@@ -141,6 +142,22 @@ TEST_CASE("One text alone must have room") {
   const TemporaryDirectory folder;
   make_texts(folder / "a.h5", {std::string(3 << 20, 'x')});
   CHECK_THAT(fixture::refusal(*hdf5_store(1000), folder / "a.h5"),
-             Contains("a.h5: /t: one of its texts takes 3.0 MiB, expected at most 1000 B, an eighth of the memory"));
-  CHECK(fixture::refusal(*hdf5_store(4 << 20), folder / "a.h5").empty());
+             Contains("a.h5: /t: one of its texts takes 3.0 MiB, expected at most 500 B, a sixteenth of the memory"));
+  CHECK(fixture::refusal(*hdf5_store(8 << 20), folder / "a.h5").empty());
+}
+
+TEST_CASE("A text that was short when it was counted has no more room later") {
+  const TemporaryDirectory folder;
+  make_texts(folder / "a.h5", {std::string(3 << 20, 'x')});
+  const FileSpec spec = spec_with_texts(folder / "a.h5", *hdf5_store(8 << 20)->catalog(folder / "a.h5").schema);
+  const auto small = hdf5_store(4 << 20);
+  CHECK_THAT(error_of([&] { small->create(folder / "b.h5", spec); }),
+             Contains("a.h5: one of its texts takes 3.0 MiB, expected at most 2.0 MiB, a sixteenth of the memory"));
+}
+
+TEST_CASE("A text has less than 4 GiB") {
+  hdf5::TextCollections collections;
+  collections.add((1ULL << 32) - 1);
+  CHECK_THAT(error_of([&] { collections.add(1ULL << 32); }),
+             Contains("one of its texts takes 4.0 GiB, expected less than 4 GiB"));
 }
