@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/checked.hpp"
 #include "base/log.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
@@ -30,6 +31,7 @@
 #include "layout/names/model_files.hpp"
 #include "layout/names/naming.hpp"
 #include "layout/placement/scale_cuts.hpp"
+#include "output/file_specs.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
 #include "processes/gather_all.hpp"
@@ -282,7 +284,8 @@ void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
                "a directory of DeepSpeed's ZeRO 1 to 3", remedy});
 }
 
-/// Returns the end of a warning that advises --master-weights and says what it does. A map of names refuses that option.
+/// Returns the end of a warning that advises --master-weights and says what it does. A map of names refuses that
+/// option.
 std::string masters_advice(const ReshardJob& job, const std::string& effect) {
   if (!job.names.mapping) return "; --master-weights " + effect;
   return "; merge with --master-weights first, which " + effect + ", and then what that wrote with the map of names";
@@ -818,13 +821,17 @@ MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJo
       casts(planner),
       shares(sides.target.placement, order_of_writing(sides, job, hosts), !job.output.is_pipe && !job.is_view) {}
 
-MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner) {
+MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner,
+                           bool holds_texts) {
   const Placement& source = sides.source.placement;
   std::vector<bool> is_read(source.arrays().size(), false);
   for (ParameterId p = 0; p < sides.target.placement.tensors().size(); ++p)
     planner.for_each_source(p, [&](ParameterId from) { is_read[source.array_of(from)] = true; });
-  return share_memory(memory_bytes, 2,
-                      largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; }));
+  LargestChunk largest = largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; });
+  if (holds_texts)
+    for (const ArrayTexts& each : long_texts(sides.checkpoint, planner))
+      largest.value_bytes = checked_add(largest.value_bytes, each.dataset->texts->bytes);
+  return share_memory(memory_bytes, 2, largest);
 }
 
 }  // namespace ckpt

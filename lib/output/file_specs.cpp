@@ -152,6 +152,35 @@ void add_group(const Group& group, std::vector<Group>& groups) {
 
 }  // namespace
 
+std::vector<ArrayTexts> long_texts(const Checkpoint& source, const Planner& planner) {
+  const Placement& from = planner.source();
+  const ArrayFiles where(from);
+  const std::vector<Position> by_card = from.mesh().by_card();
+  std::vector<ArrayTexts> texts;
+  for (ArrayId target = 0; target < planner.target().arrays().size(); ++target) {
+    const ArrayPlace& place = planner.target().arrays()[target];
+    if (!place.verbatim) continue;
+    const ArrayId array = from.array_of(planner.source_of(place.members.front()));
+    const auto card = std::ranges::find_if(by_card, [&](Position each) { return from.holds(each, array); });
+    if (card == by_card.end()) continue;
+    const FileNumber file = where.file(*card, array);
+    const Schema& schema = *source.file(file).schema;
+    const std::size_t found = schema.find(where.name(array));
+    if (found < schema.datasets.size() && schema.datasets[found].texts)
+      texts.push_back({target, file, &schema.datasets[found]});
+  }
+  return texts;
+}
+
+HeldTexts blank_texts(const std::vector<ArrayTexts>& texts) {
+  HeldTexts blank;
+  for (const ArrayTexts& each : texts) {
+    const LongTexts& of = *each.dataset->texts;
+    blank[each.dataset] = {of.dtype, Shape(of.shape.size(), 1), wire::packed(std::string_view())};
+  }
+  return blank;
+}
+
 FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where,
                      const std::string& manifest, const SourceTrees& trees, const std::vector<Pattern>& dropped,
                      const NewName& new_name, bool has_index, const HeldTexts& held)

@@ -19,6 +19,17 @@ namespace ckpt {
 /// Long texts as values, by the source's datasets.
 using HeldTexts = std::map<const Dataset*, Value>;
 
+/// An array of the target that is a dataset of long texts in a file of the source.
+struct ArrayTexts {
+  ArrayId array = 0;
+  FileNumber file = 0;
+  const Dataset* dataset = nullptr;
+};
+std::vector<ArrayTexts> long_texts(const Checkpoint& source, const Planner& planner);
+
+/// One empty text in place of each, which tells a format as much about what it can hold.
+HeldTexts blank_texts(const std::vector<ArrayTexts>& texts);
+
 /// What to write into each file of an output besides data, derived from the source's metadata and the plan alone. Both
 /// must outlive it.
 class FileSpecs {

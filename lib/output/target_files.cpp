@@ -56,20 +56,19 @@ void TargetFiles::hold_texts(SourceStore& reading, Communicator& processes) {
   const bool is_streamed =
       store_.traits().streams_texts && source_.is_shared() && place_.pipe == nullptr && place_.views == nullptr;
   if (processes.maximum(is_streamed ? 0 : 1) == 0) return;
-  const Placement& from = planner_.source();
-  const ArrayFiles where(from);
-  const std::vector<Position> by_card = from.mesh().by_card();
-  for (const ArrayPlace& place : planner_.target().arrays()) {
-    if (!place.verbatim) continue;
-    const ArrayId array = from.array_of(planner_.source_of(place.members.front()));
-    const auto card = std::ranges::find_if(by_card, [&](Position each) { return from.holds(each, array); });
-    if (card == by_card.end()) continue;
-    const FileNumber file = where.file(*card, array);
-    const Schema& schema = *source_.file(file).schema;
-    const std::size_t found = schema.find(where.name(array));
-    if (found >= schema.datasets.size() || !schema.datasets[found].texts) continue;
-    held_[&schema.datasets[found]] = whole_texts(file, *schema.datasets[found].texts, reading, processes);
-  }
+  const std::vector<ArrayTexts> texts = long_texts(source_, planner_);
+  if (texts.empty()) return;
+  // First, as more memory would not help a format that has no texts.
+  agree(processes, [&] { static_cast<void>(specs(blank_texts(texts)).losses(store_)); });
+  std::exception_ptr refusal;  // the last one says what all need
+  for (const ArrayTexts& each : texts) try {
+      held_[each.dataset] = whole_texts(each.file, *each.dataset->texts, reading, processes);
+    } catch (const Error& error) {
+      if (error.text().advice.what != Advice::What::more_memory) throw;
+      refusal = std::current_exception();
+      held_.clear();
+    }
+  if (refusal) std::rethrow_exception(refusal);
 }
 
 /// Read by all processes, or by the first that sees the file.
@@ -95,6 +94,11 @@ Value TargetFiles::whole_texts(FileNumber file, const LongTexts& texts, SourceSt
   value.dtype = texts.dtype;
   value.shape = texts.shape;
   return value;
+}
+
+FileSpecs TargetFiles::specs(const HeldTexts& held) const {
+  return {source_, planner_, where_, manifest_text_, trees_, place_.dropped, place_.new_name, store_.index() != nullptr,
+          held};
 }
 
 void TargetFiles::check_format() {

@@ -142,6 +142,7 @@ class TargetFiles {
   FileRoom make_file(FileNumber file, const FileSpec& spec, bool is_resumed, bool& is_kept);
   FileNumber file_of(const Chunk& chunk) const { return where_.file(chunk.card, chunk.array); }
   void add_values(ContentSums& sums) const;
+  FileSpecs specs(const HeldTexts& held) const;
   Value whole_texts(FileNumber file, const LongTexts& texts, SourceStore& reading, Communicator& processes);
 
   /// A file that is being filled.

@@ -192,6 +192,21 @@ def texts_without_room(job):
     return case
 
 
+def no_free_room_for_texts(job):
+    """The room that texts take is looked at before anything is written."""
+    def case():
+        job.reference()
+        whole = sum(file.stat().st_size for file in job.output.glob("rank_*"))
+        for free, status in ((whole - (1 << 20), 75), (whole + (1 << 20), 0)):
+            job.clear()
+            done = job.run([], {"free": str(free)})
+            check(done.status == status, f"{free} bytes free: {done}")
+            if status == 75:
+                check("are free there" in done.messages[0] and not job.partial.exists(), f"another message: {done}")
+        return f"{whole} bytes"
+    return case
+
+
 def texts_changed(job):
     """One text has other letters than were counted, and no more of them."""
     def case():
@@ -219,7 +234,7 @@ def main():
                    "tables": killed(place.tables()), "whole shards": killed(place.shards()),
                    "beside others": killed(beside),
                    "long texts": killed_at_texts(notes), "long texts, 2 ranks": killed_at_texts(long_texts(place, ranks=2)),
-                   "no room for long texts": texts_without_room(notes), "long texts changed": texts_changed(notes),
+                   "no room for long texts": texts_without_room(notes), "too little free room for long texts": no_free_room_for_texts(notes), "long texts changed": texts_changed(notes),
                    "cataloged once": cataloged_once(place.rows_beside()),
                    "badly compressed": badly_compressed(packed), "no room for lines": without_room(lines, sum(file.stat().st_size for file in place.directory.glob("text/000/*"))),
                    "no room for rows": without_room(rows, 240000 * 2 * (1 + 7 + 9)),

@@ -19,8 +19,8 @@ constexpr std::uint64_t most_text_bytes(std::uint64_t value_bytes) noexcept {
   return value_bytes / 2;
 }
 
-/// The error of values of variable length that take more memory than `most_bytes`, all that is left for them.
-/// `all_bytes`: what they take with those before them, as far as was counted.
+/// The error of values of variable length that take more memory than `most_bytes`. `all_bytes`: what all files' take,
+/// as far as that is known.
 Error too_many_values(std::uint64_t most_bytes, std::uint64_t all_bytes);
 
 /// The heap in which a file keeps variable-length parts. HDF5 trusts every size in it, and a hostile file makes it

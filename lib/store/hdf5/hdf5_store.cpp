@@ -80,7 +80,7 @@ class Hdf5Store final : public Store {
     const LongTexts& texts = source.texts;
     {
       const std::lock_guard lock(reading_);
-      with_file(source.file.string(), [&] { keep(texts.bytes); });
+      with_file(source.file.string(), [&] { keep(texts.bytes, texts.bytes); });
     }
     Value value{texts.dtype, texts.shape, {}};
     value.bytes.reserve(texts.bytes);
@@ -131,16 +131,34 @@ class Hdf5Store final : public Store {
     const std::lock_guard lock(reading_);
     if (schemas_.version() != seen)
       if (auto schema = schemas_.find(file, status.bytes)) return schema;
-    auto schema = hdf5::read_schema_guarded(file, status.bytes, most_values_ - values_, values_);
-    keep(value_bytes(*schema));  // several children together may exceed it; files that are read at the same time come
-                                 // in any order: which of them exceeds the limit is chance
-    schemas_.remember(file, status, schema);
-    return schema;
+    hdf5::Share whole;
+    whole.most_value_bytes = most_values_ - values_;
+    whole.values_before = values_;
+    whole.wanted_before = wanted_;
+    const hdf5::SchemaReading reading =
+        hdf5::read_schema_guarded(file, status.bytes, whole, [&] { return files_after(file.path()); });
+    ++files_;
+    // Several children together may exceed it. Files that are read at the same time come in any order: which of them
+    // exceeds the limit is chance.
+    keep(value_bytes(*reading.schema), reading.values);
+    schemas_.remember(file, status, reading.schema);
+    return reading.schema;
   }
 
-  /// Throws input if there is no memory for them. Under reading_.
-  void keep(std::uint64_t values) {
-    if (values > most_values_ - values_) throw hdf5::too_many_values(most_values_ - values_, values_ + values);
+  /// How many files beside this one are probably read after it, for an error's advice.
+  std::uint64_t files_after(const std::filesystem::path& path) const {
+    std::uint64_t files = 0;
+    std::error_code error;
+    for (std::filesystem::directory_iterator each(path.parent_path(), error), end; !error && each != end;
+         each.increment(error))
+      if (each->path().extension() == path.extension()) ++files;
+    return files > files_ ? files - files_ - 1 : 0;
+  }
+
+  /// Throws input if there is no memory for `values`. `wanted`: with those that were refused. Under reading_.
+  void keep(std::uint64_t values, std::uint64_t wanted) {
+    wanted_ += wanted;
+    if (values > most_values_ - values_) throw hdf5::too_many_values(most_values_, wanted_);
     values_ += values;
   }
 
@@ -149,7 +167,10 @@ class Hdf5Store final : public Store {
   hdf5::KnownSkeletons skeletons_;
   std::mutex reading_;
   std::uint64_t most_values_;  // memory for values of variable length
-  std::uint64_t values_ = 0;   // what they take; guarded by reading_
+  // Guarded by reading_:
+  std::uint64_t values_ = 0;  // what they take
+  std::uint64_t wanted_ = 0;  // what they would take, were none refused
+  std::uint64_t files_ = 0;   // whose metadata were read
   std::shared_ptr<ViewedFiles> viewed_ = std::make_shared<ViewedFiles>(
       [this](const std::filesystem::path& file) { return said_by(file); },
       [this](const std::filesystem::path& file, const FileCatalog& catalog) { return open(file, catalog); });

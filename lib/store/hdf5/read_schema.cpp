@@ -176,12 +176,19 @@ SchemaReading Walk::run(hid_t file) {
   }
   schema->arrays = std::move(arrays);
   schema->groups = std::move(groups_);
-  return {std::move(schema), std::move(left_out_), std::move(no_tensors_), is_whole_};
+  return {std::move(schema), std::move(left_out_), std::move(no_tensors_), is_whole_, heap_.values()};
+}
+
+/// The limit of all files together.
+std::uint64_t limit_of(const Share& share) {
+  return std::max(share.most_value_bytes, share.most_value_bytes + share.values_before);
 }
 
 /// Afterwards, since only then it is known how much memory all would take.
 void Walk::refuse_values() {
-  const Error why = too_many_values(share_.most_value_bytes, checked_add(share_.values_before, heap_.values()));
+  const std::uint64_t after = checked_mul(heap_.values() + heap_.values() / 8, share_.files_after);  // some have more
+  const std::uint64_t all = checked_add(checked_add(share_.wanted_before, heap_.values()), after);
+  const Error why = too_many_values(limit_of(share_), all);
   for (CatalogEntry& entry : entries_)
     if (entry.is_over) entry = {unreadable(entry.array.name, explained(why, source_)), {}, {}, {}};
 }
@@ -355,8 +362,7 @@ FileId opened(const PosixFile& source) {
 
 SchemaReading read_schema(const Lock&, const PosixFile& source, std::uint64_t file_bytes, const Share& share) {
   const auto file = opened(source);
-  const std::uint64_t of_all_files = std::max(share.most_value_bytes, share.most_value_bytes + share.values_before);
-  GlobalHeap heap(source, file_bytes, file.get(), share.most_value_bytes, most_text_bytes(of_all_files));
+  GlobalHeap heap(source, file_bytes, file.get(), share.most_value_bytes, most_text_bytes(limit_of(share)));
   Walk walk(source, file_bytes, heap, share);
   try {
     return walk.run(file.get());
@@ -392,6 +398,7 @@ SchemaReading joined(const std::vector<SchemaReading>& parts) {
     append(schema->groups, part.schema->groups);
     append(all.left_out, part.left_out);
     append(all.no_tensors, part.no_tensors);
+    all.values = checked_add(all.values, part.values);
   }
   std::sort(schema->groups.begin(), schema->groups.end(),
             [](const Group& a, const Group& b) { return a.path < b.path; });
