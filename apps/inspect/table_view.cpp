@@ -7,7 +7,7 @@
 
 #include "base/checked.hpp"
 #include "base/text.hpp"
-#include "checkpoint/read_manifest.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "layout/tables/table_json.hpp"
 #include "layout/tables/table_rows.hpp"
 #include "report/render.hpp"

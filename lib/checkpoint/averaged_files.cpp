@@ -281,7 +281,7 @@ void AveragedFiles::make(const Array& array, const Piece& piece, const ReadOwn& 
   const auto scratch = std::span(memory).subspan(bytes, scratch_bytes);
   std::byte* at = memory.data();
   read_own(at, scratch);
-  if (counts && !how_.told.empty()) add_sums(piece, 0, array.stored, at);
+  if (counts && how_.is_told) add_sums(piece, 0, array.stored, at);
   std::uint64_t held = 0;
   for (const auto& [parameter, region] : piece.regions) held += numel(region.box.shape());
   std::vector<const std::byte*> sources{at};
@@ -293,7 +293,7 @@ void AveragedFiles::make(const Array& array, const Piece& piece, const ReadOwn& 
     if (may_lack && array.kind == Averaging::Kind::sum) std::memset(at, 0, piece.count * dtype.size);
     sources.push_back(at);
     for (const auto& [parameter, region] : piece.regions) others_[i]->read(parameter, region, piece.begin, at, scratch);
-    if (counts && !how_.others[i].told.empty() && how_.others[i].links.empty()) add_sums(piece, i + 1, dtype, at);
+    if (counts && how_.others[i].is_told && how_.others[i].links.empty()) add_sums(piece, i + 1, dtype, at);
     at += piece.count * dtype.size;
   }
   if (array.kind == Averaging::Kind::equal) return take_equal(array, piece, sources, out);

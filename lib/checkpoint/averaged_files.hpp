@@ -28,7 +28,8 @@ struct AveragedSource {
   std::vector<ParameterId> source_of = {};  ///< by the first one's parameter, if that is averaged (Planner)
   Planner::Links links = {};                ///< as `source_of`, or empty
   std::vector<std::pair<ParameterId, ParameterId>> equal = {};  ///< its own parameters that must be equal
-  std::map<std::string, std::string> told = {};                 ///< fingerprints by parameter, as its manifest says
+  std::map<std::string, std::string> told = {};  ///< fingerprints by parameter, where its manifest was read
+  bool is_told = false;                          ///< somewhere: what is read is summed
 };
 
 /// How checkpoints become one: the first one's tensors, each with the sum of all checkpoints' elements, weighted.
@@ -38,6 +39,7 @@ struct Averaging {
   double weight = 0;                             ///< the first one's
   Placement placement = {};                      ///< the first one's
   std::map<std::string, std::string> told = {};  ///< as those of others
+  bool is_told = false;
   /// By the first one's parameter: as it is there; a sum, of floating-point numbers; or the same in all checkpoints.
   std::vector<Kind> kinds = {};
   std::vector<DType> dtypes = {};  ///< by the first one's parameter: in which it is shown

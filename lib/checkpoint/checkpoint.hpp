@@ -19,11 +19,15 @@
 
 namespace ckpt {
 
+struct CarriedManifest;
+
 /// A checkpoint's location and its sharding.
 struct CheckpointPlace {
   std::filesystem::path path;    ///< a directory, or the single file of a merged checkpoint
   std::optional<Layout> layout;  ///< absent: the one that the checkpoint carries
   unsigned threads = 0;          ///< that read text files, if it has any; 0: a share of the node's cores
+  /// What the directory's manifest says (`read_carried`); null: nobody has read it.
+  std::shared_ptr<const CarriedManifest> manifest = {};
 };
 
 /// A file whose metadata is known before the file is looked for.
@@ -92,6 +96,9 @@ class Checkpoint {
   void average(Averaging how, SourceStore& store);
   /// Null: it shows its own data.
   const AveragedFiles* averaged() const noexcept { return averaged_.get(); }
+  /// What its manifest says, for `carried_manifest`. Null: nobody has read it.
+  const std::shared_ptr<const CarriedManifest>& manifest() const noexcept { return read_->manifest; }
+  void keep_manifest(std::shared_ptr<const CarriedManifest> manifest) const { read_->manifest = std::move(manifest); }
   /// Whether the layout comes from the directory's own metadata, so that no person can have got it wrong.
   bool describes_itself() const noexcept { return describes_itself_; }
 
@@ -146,8 +153,14 @@ class Checkpoint {
   void check_plan(SourceStore& store, Communicator& processes);
   void keep(std::vector<std::optional<FileCatalog>> catalogs);
 
+  /// What was read after the checkpoint was opened; its copies share it.
+  struct ReadLater {
+    std::shared_ptr<const CarriedManifest> manifest;
+  };
+
   std::filesystem::path path_;
   bool is_single_file_ = false;
+  std::shared_ptr<ReadLater> read_ = std::make_shared<ReadLater>();
   Layout layout_;
   std::optional<Layout> elsewhere_;
   bool describes_itself_ = false;

@@ -12,7 +12,6 @@
 #include "checkpoint/file_views.hpp"
 #include "checkpoint/files_on_hosts.hpp"
 #include "checkpoint/indexed_files.hpp"
-#include "checkpoint/read_manifest.hpp"
 #include "frameworks/describe.hpp"
 #include "frameworks/flat_parameters.hpp"
 #include "frameworks/only_word.hpp"
@@ -118,26 +117,6 @@ std::optional<DirectoryDescription> describe_together(const std::filesystem::pat
 
 }  // namespace
 
-std::optional<Layout> manifest_layout(const std::filesystem::path& directory, std::optional<Error>& damaged,
-                                      Communicator& processes) {
-  std::string text;
-  agree(processes, [&] {
-    try {
-      text = carried_layout(directory).value_or("");
-    } catch (const Error& error) {
-      damaged = error;
-    }
-  });
-  const auto texts = processes.all_gather(text);
-  std::optional<Layout> layout;
-  agree(processes, [&] {
-    const std::string what = "the layout that " + directory.string() + " carries";
-    if (const std::string carried = agreed_text(texts, what, processes); !carried.empty())
-      layout = parse_layout(carried, what);
-  });
-  return layout;
-}
-
 bool is_single_file(const std::filesystem::path& path, SourceStore& store, Communicator& processes) {
   std::optional<FileStatus> status;
   agree(processes, [&] { status = store.look_at(path); });
@@ -232,7 +211,12 @@ CheckpointProbe probe(const CheckpointPlace& place, SourceStore& store, Communic
   seen.layout = place.layout;
   seen.threads = place.threads;
   if (!seen.is_single_file) {
-    if (!seen.layout && !is_part) seen.layout = manifest_layout(place.path, seen.damaged_manifest, processes);
+    if (!is_part) seen.manifest = place.manifest;
+    if (!seen.layout && !is_part) {
+      if (!seen.manifest) seen.manifest = read_carried(place.path, processes);
+      seen.damaged_manifest = seen.manifest->damage;
+      seen.layout = carried_layout(seen.manifest, processes);
+    }
     const Layout* const given = place.layout ? &*place.layout : nullptr;
     auto described = describe_together(place.path, given, seen.layout.has_value(), store, processes);
     if (described) {
@@ -262,6 +246,7 @@ CheckpointProbe probe(const CheckpointPlace& place, SourceStore& store, Communic
     return seen;
   }
   CheckpointProbe indexed = probe_indexed(index->path, map, store, processes);
+  indexed.manifest = std::move(seen.manifest);
   indexed.damaged_manifest = std::move(seen.damaged_manifest);
   return indexed;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "checkpoint/checkpoint.hpp"
 
 namespace ckpt {
@@ -23,8 +24,9 @@ struct CheckpointProbe {
   std::vector<std::pair<std::string, Error>> contradictions;  ///< Checkpoint::contradictions
   unsigned threads = 0;                                       ///< CheckpointPlace::threads
   KnownFiles known;                                           ///< what the directory's metadata says about its files
-  std::optional<Error> damaged_manifest;                      ///< why this process's manifest does not count
-  std::optional<Error> no_index;                              ///< why a file with an index's name is not an index
+  SharedManifest manifest;                ///< what a directory's says, if it was read; for the same directory alone
+  std::optional<Error> damaged_manifest;  ///< why this process's manifest does not count
+  std::optional<Error> no_index;          ///< why a file with an index's name is not an index
 };
 
 /// Whether a path is a single file; else it is a directory. Collective; throws input where no process sees either.
@@ -32,11 +34,6 @@ bool is_single_file(const std::filesystem::path& path, SourceStore& store, Commu
 
 /// Lets files show data from beside the checkpoint's directory: the checkpoint and what it was made from share a tree.
 void let_show_neighbours(const std::filesystem::path& path, bool is_single_file, SourceStore& store);
-
-/// The layout in a directory's manifest, as any process sees it; `damaged`: why this process's manifest does not count.
-/// Collective; throws input if two processes see different ones.
-std::optional<Layout> manifest_layout(const std::filesystem::path& directory, std::optional<Error>& damaged,
-                                      Communicator& processes);
 
 /// Looks at a path. Collective; throws input, the same on every process, if no process sees anything there, or if a
 /// directory's own metadata contradicts itself.

@@ -86,8 +86,7 @@ void ContentSums::add_padding(const Chunk& chunk, std::span<const std::byte> byt
   sums.has_clean_padding = rest.low == repeated.low && rest.high == repeated.high;
 }
 
-void ContentSums::add_verbatim(ParameterId parameter, Position card, const std::string& value) {
-  const PartialSum sum = sum_of(std::as_bytes(std::span(value)), 0);
+void ContentSums::add_verbatim(ParameterId parameter, Position card, const PartialSum& sum) {
   const FileNumber file = where_.file(card, placement_.array_of(parameter));
   add(ChunkSums{card, file, {}, keys_[parameter] * sum, {{parameter, sum}}, true});
 }

@@ -41,8 +41,8 @@ class ContentSums {
   /// Sums a chunk, divided into the placement's regions.
   ChunkSums of(const Chunk& chunk, std::span<const std::byte> bytes) const;
   void add(const ChunkSums& chunk);
-  /// The value of a parameter that has no fixed-size elements, on a card that holds it.
-  void add_verbatim(ParameterId parameter, Position card, const std::string& value);
+  /// The sum of the value (`sum_of_value`) of a parameter that has no fixed-size elements, on a card that holds it.
+  void add_verbatim(ParameterId parameter, Position card, const PartialSum& sum);
   /// Adds the sum of a file's bytes outside its data (sum_outside).
   void add_metadata(FileNumber file, const PartialSum& sum);
 

@@ -291,6 +291,8 @@ FoundCheckpoint find_probed(CheckpointProbe seen, SourceStore& store, Communicat
   take_shards_as_cards(seen, processes);
   found.checkpoint = Checkpoint::open_as(seen.path, seen.is_single_file, std::move(*seen.layout), std::move(seen.known),
                                          store, processes);
+  if (seen.manifest && !seen.is_single_file && seen.manifest->directory == seen.path.string())
+    found.checkpoint->keep_manifest(std::move(seen.manifest));
   if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere), !seen.is_completed);
   found.checkpoint->set_sidecars(std::move(seen.sidecars));
   found.checkpoint->set_masters(std::move(seen.masters));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "checkpoint/file_views.hpp"
 #include "io/posix_file.hpp"
 #include "io/small_text.hpp"
@@ -100,43 +100,6 @@ bool is_present(const std::filesystem::path& path) {
   return is_there;
 }
 
-KeptRows kept_rows(const Json& said) {
-  return {said.value("where", ""), said.value("as", ""), said.value("of", std::uint64_t{0}), 0};
-}
-
-/// A checkpoint's manifest; empty where this process sees none.
-std::string manifest_of(const Checkpoint& checkpoint) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(checkpoint.path(), error))
-    return directory_manifest(checkpoint.path()).value_or("");
-  return checkpoint.file(0).schema->manifest;
-}
-
-std::map<std::string, ManifestTable> tables_from(const std::string& manifest) {
-  std::map<std::string, ManifestTable> told;
-  if (manifest.empty()) return told;
-  try {
-    // Skips the parameters, of which there may be very many.
-    const Json json = parsing::parse_json(manifest, "", parameters_key, [](const std::string&, const Json&) {});
-    if (!json.is_object() || !json.contains("tables")) return told;
-    for (const auto& [name, said] : json["tables"].items()) {
-      ManifestTable& table = told[name];
-      table.name = name;
-      if (said.contains("kept")) table.kept = kept_rows(said["kept"]);
-      if (said.contains("kept_before"))
-        for (const Json& kept : said["kept_before"]) table.kept_before.push_back(kept_rows(kept));
-      if (said.contains("layers"))
-        for (const Json& layer : said["layers"])
-          table.layers.push_back({layer.at("path"), layer.at("rows"), layer.at("taken")});
-    }
-  } catch (const Error&) {
-    return {};
-  } catch (const Json::exception&) {
-    return {};
-  }
-  return told;
-}
-
 }  // namespace
 
 std::optional<std::string> directory_manifest(const std::filesystem::path& directory) {
@@ -145,100 +108,43 @@ std::optional<std::string> directory_manifest(const std::filesystem::path& direc
   return small_text(path, most_manifest_bytes, "a manifest that these programs wrote", {Advice::What::give_layout, ""});
 }
 
-std::map<std::string, std::string> manifest_fingerprints(const Checkpoint& checkpoint) {
-  const std::string text = manifest_of(checkpoint);
-  std::map<std::string, std::string> told;
-  if (!is_sealed(text)) return told;
-  try {
-    parsing::parse_json(text, "", parameters_key, [&](const std::string& name, const Json& parameter) {
-      if (parameter.contains("fingerprint")) told.emplace(name, parameter.at("fingerprint"));
-    });
-  } catch (const Error&) {
-    return {};
-  } catch (const Json::exception&) {
-    return {};
-  }
-  return told;
-}
-
-std::string changed_warning(const std::string& path, const std::vector<std::string>& parameters) {
-  return path + ": " + (parameters.empty() ? "its files" : join(parameters)) +
-         (parameters.size() == 1 ? " is" : " are") +
-         " not as its manifest says: damaged since it was written, or changed on purpose? ckpt-verify " +
-         shell_word(path) + " names the files";
-}
-
-std::map<std::string, ManifestTable> tables_in_manifest(const Checkpoint& checkpoint) {
-  return tables_from(manifest_of(checkpoint));
-}
-
-std::map<std::string, ManifestTable> tables_in_manifest(const std::filesystem::path& directory) {
-  return tables_from(directory_manifest(directory).value_or(""));
-}
-
-std::vector<KeptRows> all_kept(const ManifestTable& table) {
-  std::vector<KeptRows> kept = table.kept_before;
-  if (table.kept) kept.push_back(*table.kept);
-  return kept;
-}
-
-std::optional<std::string> carried_layout(const std::filesystem::path& directory) {
-  const auto text = directory_manifest(directory);
-  if (!text) return std::nullopt;
-  const std::string path = (directory / manifest_name).string();
-  if (!is_sealed(*text))
-    throw Error(
-        Kind::input, path,
-        {"it is not as it was written", "a manifest that these programs wrote", "", {Advice::What::give_layout, ""}});
-  const Json json = parsing::parse_json(*text, path, parameters_key, [](const std::string&, const Json&) {});
-  if (!json.is_object() || !json.contains("layout"))
-    throw Error(Kind::input, path,
-                {"it holds no layout", "a manifest that these programs wrote", "", {Advice::What::give_layout, ""}});
-  return json["layout"].dump();
-}
-
 std::optional<ManifestText> find_manifest(const std::filesystem::path& checkpoint, bool is_file, SourceStore& store,
                                           Communicator& processes) {
-  const auto size = static_cast<std::uint64_t>(processes.size());
-  const auto rank = static_cast<std::uint64_t>(processes.rank());
-  bool is_here = false;
-  agree(processes, [&] { is_here = is_present(is_file ? checkpoint : checkpoint / manifest_name); });
-  const std::uint64_t before_end = processes.maximum(is_here ? size - rank : 0);
-  if (before_end == 0) return std::nullopt;
-  const std::uint64_t finder = size - before_end;
+  int reader = 0;
+  bool is_mine = false;
+  if (is_file) {
+    bool is_here = false;
+    agree(processes, [&] { is_here = is_present(checkpoint); });
+    const auto size = static_cast<std::uint64_t>(processes.size());
+    const std::uint64_t before_end =
+        processes.maximum(is_here ? size - static_cast<std::uint64_t>(processes.rank()) : 0);
+    if (before_end == 0) return std::nullopt;
+    reader = static_cast<int>(size - before_end);
+    is_mine = processes.rank() == reader;
+  } else {
+    const ManifestSights seen = see_manifest(checkpoint, processes);
+    agree(processes, [&] {
+      if (seen.unseen) throw Error(*seen.unseen);
+    });
+    if (!seen.is_anywhere) return std::nullopt;
+    reader = seen.reader;
+    is_mine = seen.is_mine;
+  }
   ManifestText found;
   std::string digest;
   agree(processes, [&] {
-    if (is_file && rank == finder) found.text = store.catalog(checkpoint).schema->manifest;
-    if (is_file || !is_here) return;
-    found.text = directory_manifest(checkpoint).value_or("");
-    digest = to_string(fingerprint(sum_of(std::as_bytes(std::span(found.text)), 0), manifest_name));
+    if (!is_mine) return;
+    found.text = is_file ? store.catalog(checkpoint).schema->manifest : directory_manifest(checkpoint).value_or("");
+    if (!is_file) digest = to_string(fingerprint(sum_of(std::as_bytes(std::span(found.text)), 0), manifest_name));
   });
   const auto digests = processes.all_gather(digest);  // a single file is compared by size and time, as all data is
   agree(processes, [&] { agreed_text(digests, "the manifest of " + checkpoint.string(), processes); });
-  found.text = processes.broadcast(found.text, static_cast<int>(finder));
+  found.text = processes.broadcast(found.text, reader);
   if (is_file && found.text.empty()) return std::nullopt;
   found.is_directory = !is_file;
   found.origin = is_file ? checkpoint.string() + ": attribute ckpt_manifest" : (checkpoint / manifest_name).string();
   found.file = is_file ? checkpoint.filename().string() : manifest_name;
   return found;
-}
-
-std::optional<Layout> merged_by(const Checkpoint& checkpoint, SourceStore& store, Communicator& processes) {
-  std::string text;
-  if (!checkpoint.is_single_file()) {
-    if (const auto found = find_manifest(checkpoint.path(), false, store, processes)) text = found->text;
-  } else if (const auto& schema = checkpoint.files().front().schema; schema != nullptr) {
-    text = schema->manifest;
-  }
-  std::optional<Layout> layout;
-  agree(processes, [&] {
-    if (!is_sealed(text)) return;
-    const std::string origin = "the rules by which " + checkpoint.path().string() + " was merged";
-    const Json json = parsing::parse_json(text, origin, parameters_key, [](const std::string&, const Json&) {});
-    if (json.is_object() && json.contains("merged_by")) layout = parse_layout(json["merged_by"].dump(), origin);
-  });
-  return layout;
 }
 
 ManifestText reported_manifest(const std::filesystem::path& report, ManifestText found, Communicator& processes) {

@@ -20,28 +20,6 @@ namespace ckpt {
 /// reading it, if its name belongs to something that is not a file.
 std::optional<std::string> directory_manifest(const std::filesystem::path& directory);
 
-/// The layout in the manifest of a checkpoint's directory; nothing where there is none. Throws input if the manifest is
-/// not as it was written.
-std::optional<std::string> carried_layout(const std::filesystem::path& directory);
-
-/// The layout by whose rules a checkpoint was merged, as its manifest keeps it; nothing where it keeps none.
-/// Collective; throws layout if that is no layout.
-std::optional<Layout> merged_by(const Checkpoint& checkpoint, SourceStore& store, Communicator& processes);
-
-/// The fingerprints in a checkpoint's manifest by parameter name. Empty without a manifest, or if it is not as it was
-/// written.
-std::map<std::string, std::string> manifest_fingerprints(const Checkpoint& checkpoint);
-
-/// The warning that parameters no longer have the fingerprints in their checkpoint's manifest.
-std::string changed_warning(const std::string& path, const std::vector<std::string>& parameters);
-
-/// Returns the conditions that chose the rows of a checkpoint's tables, and the checkpoints that the rows come from, by
-/// its manifest. Empty without a manifest, or if it cannot be read.
-std::map<std::string, ManifestTable> tables_in_manifest(const Checkpoint& checkpoint);
-std::map<std::string, ManifestTable> tables_in_manifest(const std::filesystem::path& directory);
-/// All conditions that a table's rows have gone through.
-std::vector<KeptRows> all_kept(const ManifestTable& table);
-
 /// A checkpoint's manifest as it was found.
 struct ManifestText {
   std::string text;

@@ -81,7 +81,7 @@ class ContentSearch {
       const ArrayPlace& place = placement_.arrays()[array];
       if (place.verbatim && placement_.holds(card, array) && reader_.where().file(card, array) == as)
         sums.add_verbatim(place.members.front(), card,
-                          file.schema->datasets.at(file.schema->find(reader_.where().name(array))).verbatim->bytes);
+                          sum_of_value(file.schema->datasets.at(file.schema->find(reader_.where().name(array)))));
     }
   }
 

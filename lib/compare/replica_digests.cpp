@@ -115,8 +115,7 @@ ReplicaDigest ReplicaReader::digest(ParameterId parameter, Position first, Posit
   PartialSum sum;
   if (placement_.tensors()[parameter].verbatim) {
     const std::string& stored = placement_.arrays()[placement_.array_of(parameter)].name;
-    if (const Dataset* dataset = files_.checkpoint.find(card, stored))
-      sum = sum_of(std::as_bytes(std::span(dataset->verbatim->bytes)), 0);
+    if (const Dataset* dataset = files_.checkpoint.find(card, stored)) sum = sum_of_value(*dataset);
   } else {
     for (const Interval& run : runs(parameter, card))
       for_each_region(parameter, card, run, [&](const Region& region) { sum += read(parameter, card, region).sum; });

@@ -12,8 +12,8 @@
 #include "base/printable.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "checkpoint/content_sums.hpp"
-#include "checkpoint/read_manifest.hpp"
 #include "diagnosis/check_source.hpp"
 #include "jobs/check.hpp"
 #include "jobs/dequantise.hpp"
@@ -74,9 +74,14 @@ std::string drop_options(const std::vector<std::string>& names) {
   return options;
 }
 
-/// The fingerprints in a checkpoint's manifest; none if they are of other tensors than the job reads.
-std::map<std::string, std::string> told_by(const Checkpoint& checkpoint) {
-  return checkpoint.dequantised() != nullptr ? std::map<std::string, std::string>() : manifest_fingerprints(checkpoint);
+/// The fingerprints in a checkpoint's manifest; none if they are of other tensors than the job reads. Collective.
+std::map<std::string, std::string> told_by(const Checkpoint& checkpoint, Communicator& processes) {
+  const CarriedManifest& said = carried_manifest(checkpoint, processes);
+  return checkpoint.dequantised() != nullptr ? std::map<std::string, std::string>() : said.fingerprints;
+}
+
+bool is_anywhere(const std::map<std::string, std::string>& told, Communicator& processes) {
+  return processes.maximum(told.empty() ? 0 : 1) != 0;
 }
 
 /// Finds the first checkpoint's tensors in another one.
@@ -114,10 +119,9 @@ class Finder {
     refuse_codes(other.checkpoint, other.placement, processes);
     NameChoice all;
     if (may_map && !has_all(other.placement)) all.mapping = mapping_from(other.checkpoint, processes);
-    agree(processes, [&] {
-      pair(other, select(all, other.placement));
-      other.told = told_by(other.checkpoint);
-    });
+    agree(processes, [&] { pair(other, select(all, other.placement)); });
+    other.told = told_by(other.checkpoint, processes);
+    other.is_told = is_anywhere(other.told, processes);
     return other;
   }
 
@@ -282,13 +286,6 @@ std::optional<Changes> changes_of(const std::filesystem::path& path, const Resou
   return changed;
 }
 
-/// The fingerprints in the manifest of a source (the first one is number 0).
-std::map<std::string, std::string> manifest_of(const AveragedFiles& files, std::size_t source) {
-  const Checkpoint& checkpoint = *files.sources()[source];
-  if (checkpoint.dequantised() != nullptr) return manifest_fingerprints(checkpoint);
-  return source == 0 ? files.how().told : files.how().others[source - 1].told;
-}
-
 /// Returns whether this job has read all that it takes of a source, and it is what the source's manifest says.
 bool is_as_told(const AveragedFiles& files, std::size_t source, const std::vector<PartialSum>& sums) {
   const Averaging& how = files.how();
@@ -323,7 +320,8 @@ void average(Checkpoint& first, Placement placement, const std::vector<std::opti
   how.threads = thread_count(choice.resources, processes);
   how.most_open = std::max<std::size_t>(1, open_files_allowed(choice.resources, processes) / choice.places.size());
   how.placement = std::move(placement);
-  agree(processes, [&] { how.told = told_by(first); });
+  how.told = told_by(first, processes);
+  how.is_told = is_anywhere(how.told, processes);
   agree(processes, [&] {
     first.average(std::move(how), store);
     const auto process = static_cast<std::uint32_t>(processes.rank());
@@ -365,13 +363,15 @@ void warn_of_changed_sources(const AveragedFiles& files, const Resources& resour
   const std::vector<const Checkpoint*> sources = files.sources();
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Checkpoint* const source = sources[i];
-    const auto found = find_manifest(source->path(), source->is_single_file(), stores.reading(), processes);
-    bool says_something = false;
-    agree(processes, [&] { says_something = found && (!is_sealed(found->text) || !manifest_of(files, i).empty()); });
+    const CarriedManifest& said = carried_manifest(*source, processes);
+    const bool says_something = said.is_there && (!said.is_sealed || !said.fingerprints.empty());
     if (processes.maximum(says_something ? 1 : 0) == 0) continue;
     const std::vector<PartialSum> sums = added_up(files.sums(i), processes);
-    bool is_same = false;
-    agree(processes, [&] { is_same = is_sealed(found->text) && is_as_told(files, i, sums); });
+    bool is_same = true;  // where another process has read the same manifest, that one compares
+    agree(processes, [&] {
+      if (said.differing) throw Error(*said.differing);
+      if (!said.is_sealed || said.is_read_here) is_same = said.is_sealed && is_as_told(files, i, sums);
+    });
     if (processes.maximum(is_same ? 0 : 1) == 0) continue;
     const std::optional<Changes> changes = changes_of(source->path(), resources, stores, processes);
     if (changes && processes.rank() == 0)
@@ -402,9 +402,11 @@ std::string averaged_json(const Checkpoint& averaged, const std::vector<Weighted
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   agree(processes, [&] {
     if (processes.rank() != 0) return;
+    const std::map<std::string, std::string> none;
     for (std::size_t i = 0; i < places.size(); ++i) {
       std::string list;
-      for (const auto& [name, fingerprint] : manifest_of(*averaged.averaged(), i))
+      const CarriedManifest* const said = averaged.averaged()->sources()[i]->manifest().get();
+      for (const auto& [name, fingerprint] : said == nullptr ? none : said->fingerprints)
         list += name + " " + fingerprint + "\n";
       auto& source = all.emplace_back();
       source["path"] = printable(places[i].place.path.string());

@@ -7,8 +7,8 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "checkpoint/dequantised_files.hpp"
-#include "checkpoint/read_manifest.hpp"
 #include "layout/names/file_table.hpp"
 #include "layout/names/model_files.hpp"
 #include "processes/gather_all.hpp"
@@ -53,17 +53,16 @@ OutputFacts gather(const ManifestParts& parts, const TargetFiles& files, Communi
 
 /// Warns of parameters that keep their names and dtypes but no longer have the fingerprints in the source's own
 /// manifest: the source was damaged since, or changed on purpose.
-void warn_of_changed(const ManifestParts& parts, const std::vector<Fingerprint>& written) {
-  if (parts.sides.checkpoint.averaged() != nullptr) return;
-  const auto output_facts = manifest_fingerprints(parts.sides.checkpoint);
+void warn_of_changed(const ManifestParts& parts, const std::map<std::string, std::string>& told,
+                     const std::vector<Fingerprint>& written) {
   const DequantisedFiles* const numbers = parts.sides.checkpoint.dequantised();  // of codes with other fingerprints
   const Placement& source = parts.sides.source.placement;
   const std::vector<Tensor>& target = parts.sides.target.placement.tensors();
   std::vector<std::string> changed;
-  for (std::size_t p = 0; p < written.size() && !output_facts.empty(); ++p) {
-    const auto was = output_facts.find(target[p].name);
+  for (std::size_t p = 0; p < written.size() && !told.empty(); ++p) {
+    const auto was = told.find(target[p].name);
     const auto taken = parts.sides.selection.find(target[p].name);
-    if (was == output_facts.end() || !taken || parts.sides.selection.links_of(*taken) != nullptr) continue;
+    if (was == told.end() || !taken || parts.sides.selection.links_of(*taken) != nullptr) continue;
     const Tensor& tensor = source.tensors()[parts.sides.selection.source_of[*taken]];
     const bool goes_on = tensor.name == target[p].name && tensor.dtype == target[p].dtype &&
                          tensor.shape == target[p].shape &&
@@ -115,6 +114,8 @@ void write_sidecars(const ManifestParts& parts, const OutputFacts& output_facts,
 
 std::string write_manifest(const ManifestParts& parts, TargetFiles& files, JobOutput& output, Communicator& processes) {
   OutputFacts output_facts = gather(parts, files, processes);
+  const Checkpoint& source = parts.sides.checkpoint;
+  const CarriedManifest* const told = source.averaged() == nullptr ? &carried_manifest(source, processes) : nullptr;
   std::string sent;
   agree(processes, [&] {
     const Output* place = output.place();
@@ -123,7 +124,7 @@ std::string write_manifest(const ManifestParts& parts, TargetFiles& files, JobOu
     put_in_order(output_facts.files, parts.sides.target.placement);
     put_in_order(output_facts.indexed, parts.sides.target.placement);
     for (ManifestFile& file : parts.text.manifest_files()) output_facts.files.push_back(std::move(file));
-    warn_of_changed(parts, output_facts.fingerprints);
+    if (told != nullptr) warn_of_changed(parts, told->fingerprints, output_facts.fingerprints);
     if (!parts.job.output.is_single_file) return write_sidecars(parts, output_facts, *place);
     std::string text = text_of(parts, output_facts, files.manifest_room());
     if (place != nullptr || parts.sides.store->traits().ends_with_manifest) files.set_manifest(text);

@@ -202,7 +202,9 @@ struct Plan {
     agree(run.processes, [&] {
       check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
       if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
-      memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner);
+      const bool holds_texts = !sides.store->traits().streams_texts || !sides.checkpoint.is_shared() ||
+                               run.job.output.is_pipe || run.job.is_view;
+      memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner, holds_texts);
       if (run.processes.rank() == 0 && !memory.shortage.empty()) log::warn("{}", memory.shortage);
       set_decoding_memory(run.stores.reading(), sides.checkpoints(), memory.chunks);
       if (run.job.is_view)
@@ -241,7 +243,9 @@ void check_room(Run& run, const ReshardSides& sides, const Plan& plan) {
   const std::uint64_t bytes =
       run.processes.sum(bytes_written_by(run.process(), plan.moves.shares, sides.target.placement));
   agree(run.processes, [&] {
-    if (run.processes.rank() == 0) check_free_space(run.job.output.path, bytes);
+    if (run.processes.rank() == 0)
+      check_free_space(run.job.output.path,
+                       bytes + text_bytes_written(sides.checkpoint, plan.moves.planner, *sides.store));
   });
 }
 
@@ -260,7 +264,9 @@ void preview(Run& run, const ReshardSides& sides, Plan& plan) {
   run.report.open_files = run.open_files;
   if (run.output.place() != nullptr && run.processes.rank() == 0) {
     run.report.free_bytes = free_space(run.job.output.path);
-    run.report.refused_room = refused_room(run.job.output.path, run.report.bytes_to_write);
+    run.report.refused_room =
+        refused_room(run.job.output.path, run.report.bytes_to_write +
+                                              text_bytes_written(sides.checkpoint, plan.moves.planner, *sides.store));
     run.report.stripes = stripes_of(run.job.output.path);
   }
   run.output.check_warnings();
@@ -361,6 +367,7 @@ struct NewFiles {
               run.process(), run.open_files),
         content(sides.target.placement),
         sums(run.job.is_verified() ? &content : nullptr) {
+    files.hold_texts(run.stores.reading(), run.processes);
     agree(run.processes, [&] { files.check_format(); });
     const std::optional<Attribute> of_models = sides.store->traits().model_attribute;
     if (run.job.target.file_bytes && of_models) files.add_attribute(*of_models);

@@ -6,12 +6,13 @@
 #include <set>
 #include <utility>
 
+#include "base/checked.hpp"
 #include "base/log.hpp"
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/dequantised_files.hpp"
-#include "checkpoint/read_manifest.hpp"
 #include "frameworks/describe.hpp"
 #include "frameworks/indexed_layout.hpp"
 #include "frameworks/rank_pieces.hpp"
@@ -30,6 +31,7 @@
 #include "layout/names/model_files.hpp"
 #include "layout/names/naming.hpp"
 #include "layout/placement/scale_cuts.hpp"
+#include "output/file_specs.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
 #include "processes/gather_all.hpp"
@@ -208,11 +210,11 @@ std::optional<Layout> rules_renamed(const Layout& source, const ReshardSides& si
 
 /// The layout whose rules cut a checkpoint: the one that its directory says, that by which it was merged, or its own.
 /// Nothing if it was never cut, or does not say. Collective.
-std::optional<Layout> rules_of(SourceStore& store, const Checkpoint& checkpoint, Communicator& processes) {
+std::optional<Layout> rules_of(const Checkpoint& checkpoint, Communicator& processes) {
   const Layout& own = checkpoint.layout_elsewhere();
   const bool says_itself = &own != &checkpoint.layout();  // a framework's directory, such as DCP's
   if (!says_itself)
-    if (auto rules = merged_by(checkpoint, store, processes)) return rules;
+    if (auto rules = merged_by(checkpoint, processes)) return rules;
   const bool has_rules = !own.parameters.empty() || !own.buckets.empty() || !own.indices.empty() || !own.tables.empty();
   return has_rules || own.mesh.size() != 1 ? std::optional(own) : std::nullopt;
 }
@@ -715,7 +717,7 @@ ReshardSides resolve_sides(const ReshardJob& job, const ReadBefore& before, Stor
   });
   const bool is_merged = job.target.file_bytes || (job.target.layout && job.target.layout->mesh.size() == 1);
   std::optional<Layout> rules;
-  if (is_merged || !job.target.layout) rules = rules_of(stores.reading(), sides.checkpoint, processes);
+  if (is_merged || !job.target.layout) rules = rules_of(sides.checkpoint, processes);
   Layout layout;
   const Format* format = nullptr;
   agree(processes, [&] {
@@ -835,13 +837,17 @@ MovePlan::MovePlan(const ReshardSides& sides, ExchangeKind kind, const ReshardJo
       casts(planner),
       shares(sides.target.placement, order_of_writing(sides, job, hosts), !job.output.is_pipe && !job.is_view) {}
 
-MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner) {
+MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner,
+                           bool holds_texts) {
   const Placement& source = sides.source.placement;
   std::vector<bool> is_read(source.arrays().size(), false);
   for (ParameterId p = 0; p < sides.target.placement.tensors().size(); ++p)
     planner.for_each_source(p, [&](ParameterId from) { is_read[source.array_of(from)] = true; });
-  return share_memory(memory_bytes, 2,
-                      largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; }));
+  LargestChunk largest = largest_chunk(sides.checkpoint, source, [&](ArrayId array) { return is_read[array]; });
+  if (holds_texts)
+    for (const ArrayTexts& each : long_texts(sides.checkpoint, planner))
+      largest.value_bytes = checked_add(largest.value_bytes, each.dataset->texts->bytes);
+  return share_memory(memory_bytes, 2, largest);
 }
 
 }  // namespace ckpt

@@ -82,7 +82,9 @@ struct MovePlan {
   WriteShares shares;
 };
 
-/// Half of the memory is for the source, half is staging, unless the source has large chunks.
-MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner);
+/// Half of the memory is for the source, half is staging, unless the source has large chunks. `holds_texts`: long texts
+/// are held as values are (TargetFiles::hold_texts).
+MemoryShares divide_memory(std::uint64_t memory_bytes, const ReshardSides& sides, const Planner& planner,
+                           bool holds_texts);
 
 }  // namespace ckpt

@@ -63,8 +63,10 @@ std::string difference_from(const ReshardJob& job, const ReshardSides& sides, St
     std::string why;
     agree(processes, [&] { why = different_form(sides, standing); });
     if (!why.empty()) return why;
-    const CompareJob comparison{.a = job.source,
-                                .b = {job.output.path, std::nullopt},
+    CheckpointPlace source = job.source;
+    source.manifest = sides.checkpoint.manifest();
+    const CompareJob comparison{.a = std::move(source),
+                                .b = {job.output.path, std::nullopt, 0, standing.manifest()},
                                 .average = job.average,
                                 .names = job.names,
                                 .replicas = ReplicaCheck::trust,

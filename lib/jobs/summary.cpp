@@ -1,6 +1,7 @@
 #include "jobs/summary.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "checkpoint/manifest.hpp"
 #include "layout/names/rule_name.hpp"
@@ -76,8 +77,10 @@ void preview(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& 
   const SourceTrees trees(sides.checkpoint, target, *sides.store, job.keeps_trees, new_name);
   const std::string manifest =
       job.output.is_single_file ? provisional_manifest(target, FingerprintPlace::manifest, {}, sides.history) : "";
+  const HeldTexts held =
+      sides.store->traits().streams_texts ? HeldTexts() : blank_texts(long_texts(sides.checkpoint, plan.planner));
   FileSpecs specs(sides.checkpoint, plan.planner, where, manifest, trees, sides.dropped, new_name,
-                  sides.store->index() != nullptr);
+                  sides.store->index() != nullptr, held);
   warn_of_losses(specs, *sides.store);
   if (views == nullptr && where.table().count() != 0)
     sides.store->form(*specs.of(0, {}));  // reports now what no file can hold
@@ -92,6 +95,24 @@ std::uint64_t bytes_written_by(std::uint32_t process, const WriteShares& shares,
     for (ArrayId array = 0; array < target.arrays().size(); ++array)
       total += shares.of(process, card, array).size() * target.arrays()[array].dtype.size;
   return total;
+}
+
+std::uint64_t text_bytes_written(const Checkpoint& source, const Planner& planner, const Store& store) {
+  constexpr std::uint64_t reference = 16;  // to each text, in a file that streams them
+  constexpr std::uint64_t length = 8;      // of each, in a value
+  const Placement& target = planner.target();
+  const ArrayFiles where(target);
+  std::uint64_t bytes = 0;
+  for (const ArrayTexts& each : long_texts(source, planner)) {
+    const LongTexts& texts = *each.dataset->texts;
+    const std::uint64_t count = numel(texts.shape);
+    std::set<FileNumber> files;
+    for (Position card = 0; card < target.mesh().size(); ++card)
+      if (target.holds(card, each.array)) files.insert(where.file(card, each.array));
+    bytes += files.size() *
+             (store.traits().streams_texts ? texts.stored_bytes + count * reference : texts.bytes - count * length);
+  }
+  return bytes;
 }
 
 void add_up(const Traffic& traffic, Communicator& processes, Report& report) {

@@ -27,6 +27,9 @@ void summarise(const PlannedMoves& moves, Report& report);
 /// How many bytes of the target's data a process writes.
 std::uint64_t bytes_written_by(std::uint32_t process, const WriteShares& shares, const Placement& target);
 
+/// How many bytes of texts that are in no catalog all files get while they are made.
+std::uint64_t text_bytes_written(const Checkpoint& source, const Planner& planner, const Store& store);
+
 /// Reports what a dry run shows, and throws the errors that making the files would cause. `views`: what output files
 /// without data show; nothing moves then.
 void preview(const ReshardSides& sides, const MovePlan& plan, const ReshardJob& job, const Views* views,

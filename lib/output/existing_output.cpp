@@ -1,5 +1,7 @@
 #include "output/existing_output.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -54,9 +56,7 @@ void add_names(const Layout& layout, std::set<std::string>& names) {
 }
 
 /// The layout that a JSON file holds under `key`, if these programs wrote it (it has `mark`).
-std::optional<Layout> layout_in(const fs::path& file, const char* mark, const char* key) {
-  std::error_code error;
-  if (fs::symlink_status(file, error).type() != fs::file_type::regular) return std::nullopt;
+std::optional<Layout> layout_read(const fs::path& file, const char* mark, const char* key) {
   try {
     // Skips the parameters: there may be very many, and they do not matter.
     const auto json = parsing::parse_json(small_text(file, most_manifest_bytes, "a manifest"), file.string(),
@@ -193,6 +193,19 @@ Inspection::Inspection(const Layout& target, bool is_single_file, const std::vec
   if (is_single_file) return;
   names_ = file_names(target);
   names_.insert(names_.end(), sidecars.begin(), sidecars.end());
+}
+
+std::optional<Layout> Inspection::layout_in(const fs::path& file, const char* mark, const char* key) const {
+  struct stat found {};
+  if (::lstat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+  const auto in_ns = [](const timespec& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+  };
+  const std::array<std::uint64_t, 5> identity{found.st_dev, found.st_ino, static_cast<std::uint64_t>(found.st_size),
+                                              in_ns(found.st_mtim), in_ns(found.st_ctim)};
+  const auto known = std::ranges::find_if(said_, [&](const Said& said) { return said.identity == identity; });
+  if (known != said_.end()) return known->layout;
+  return said_.emplace_back(Said{identity, layout_read(file, mark, key)}).layout;
 }
 
 /// Whether a file is of the kind that is to be written, or has nothing to lose.

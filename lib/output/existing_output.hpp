@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,10 +50,19 @@ class Inspection {
   void look_into(const std::filesystem::path& place, const std::filesystem::path* replaced,
                  ExistingOutput& found) const;
   bool is_own_file(const std::filesystem::path& file) const;
+  std::optional<Layout> layout_in(const std::filesystem::path& file, const char* mark, const char* key) const;
+
+  /// What a manifest or a journal's description said. An output is judged several times until it is replaced; a file
+  /// that is still the one that was read, and unchanged, is not read again.
+  struct Said {
+    std::array<std::uint64_t, 5> identity{};  ///< device, inode, size, and when it was modified and changed
+    std::optional<Layout> layout;
+  };
 
   std::vector<std::string> names_;
   bool is_single_file_;
   Store& store_;
+  mutable std::vector<Said> said_;
 };
 
 /// The parts of the journal of an unfinished output.

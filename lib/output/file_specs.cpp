@@ -212,13 +212,43 @@ void add_group(const Group& group, std::vector<Group>& groups) {
 
 }  // namespace
 
+std::vector<ArrayTexts> long_texts(const Checkpoint& source, const Planner& planner) {
+  const Placement& from = planner.source();
+  const ArrayFiles where(from);
+  const std::vector<Position> by_card = from.mesh().by_card();
+  std::vector<ArrayTexts> texts;
+  for (ArrayId target = 0; target < planner.target().arrays().size(); ++target) {
+    const ArrayPlace& place = planner.target().arrays()[target];
+    if (!place.verbatim) continue;
+    const ArrayId array = from.array_of(planner.source_of(place.members.front()));
+    const auto card = std::ranges::find_if(by_card, [&](Position each) { return from.holds(each, array); });
+    if (card == by_card.end()) continue;
+    const FileNumber file = where.file(*card, array);
+    const Schema& schema = *source.file(file).schema;
+    const std::size_t found = schema.find(where.name(array));
+    if (found < schema.datasets.size() && schema.datasets[found].texts)
+      texts.push_back({target, file, &schema.datasets[found]});
+  }
+  return texts;
+}
+
+HeldTexts blank_texts(const std::vector<ArrayTexts>& texts) {
+  HeldTexts blank;
+  for (const ArrayTexts& each : texts) {
+    const LongTexts& of = *each.dataset->texts;
+    blank[each.dataset] = {of.dtype, Shape(of.shape.size(), 1), wire::packed(std::string_view())};
+  }
+  return blank;
+}
+
 FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where,
                      const std::string& manifest, const SourceTrees& trees, const std::vector<Pattern>& dropped,
-                     const NewName& new_name, bool has_index, bool shares_blocks)
+                     const NewName& new_name, bool has_index, const HeldTexts& held, bool shares_blocks)
     : source_(source),
       planner_(planner),
       where_(where),
       tied_(tied_arrays(source, planner)),
+      held_(held),
       new_name_(new_name),
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(manifest),
@@ -263,7 +293,8 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
   std::set<std::string> telling;  // arrays about which some file says more than shape and dtype
   for (const SourceSchema& source_schema : all)
     for (std::size_t i = 0; i < source_schema.schema->datasets.size(); ++i)
-      if (const Dataset& dataset = source_schema.schema->datasets[i]; dataset.verbatim || !dataset.attributes.empty())
+      if (const Dataset& dataset = source_schema.schema->datasets[i];
+          dataset.verbatim || dataset.texts || !dataset.attributes.empty())
         telling.insert((*source_schema.schema->arrays)[i].name);
   const auto by_card = planner_.source().mesh().by_card();
   array_sources_.reserve(planner_.target().arrays().size());
@@ -299,7 +330,9 @@ FileSpecs::ArraySource FileSpecs::array_source(ParameterId parameter, const Arra
     const std::vector<Attribute>& attributes = schema->datasets[found].attributes;
     lists.push_back(has_other_cards() ? &kept.emplace_back(without_places(attributes, left_out_of_arrays_))
                                       : &attributes);
-    if (source.first == nullptr) source.first = &schema->datasets[found];
+    if (source.first != nullptr) continue;
+    source.first = &schema->datasets[found];
+    source.file = from_files.file(card, array);
   }
   source.attributes = merged(lists, "/" + from.arrays()[array].name, warnings_);
   return source;
@@ -346,7 +379,12 @@ FileSpec::Array FileSpecs::array_spec(ArrayId array, const Form& form) const {
   // A dataset's attribute about its dtype, which Keras writes, is not true for another dtype.
   if (!(planner_.source().tensors()[planner_.source_of(place.members.front())].dtype == place.dtype))
     std::erase_if(spec.attributes, [](const Attribute& attribute) { return attribute.name == "dtype"; });
-  if (const Dataset* first = array_sources_[array].first) spec.verbatim = first->verbatim;
+  if (const Dataset* const first = array_sources_[array].first) {
+    const auto held = held_.find(first);
+    spec.verbatim = held == held_.end() ? first->verbatim : held->second;
+    if (first->texts && !spec.verbatim)
+      spec.texts = TextsOfFile{*first->texts, source_.file_path(array_sources_[array].file)};
+  }
   return spec;
 }
 
@@ -427,9 +465,10 @@ std::vector<std::string> FileSpecs::losses(Store& store) const {
   return losses;
 }
 
-const Value* FileSpecs::value_of(ArrayId array) const {
+std::optional<PartialSum> FileSpecs::sum_of_value(ArrayId array) const {
   const Dataset* const first = array_sources_[array].first;
-  return first != nullptr && first->verbatim ? &*first->verbatim : nullptr;
+  if (first == nullptr || !(first->verbatim || first->texts)) return std::nullopt;
+  return ckpt::sum_of_value(*first);
 }
 
 void warn_of_losses(const FileSpecs& specs, Store& store) {

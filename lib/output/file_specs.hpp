@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,17 +16,31 @@
 
 namespace ckpt {
 
+/// Long texts as values, by the source's datasets.
+using HeldTexts = std::map<const Dataset*, Value>;
+
+/// An array of the target that is a dataset of long texts in a file of the source.
+struct ArrayTexts {
+  ArrayId array = 0;
+  FileNumber file = 0;
+  const Dataset* dataset = nullptr;
+};
+std::vector<ArrayTexts> long_texts(const Checkpoint& source, const Planner& planner);
+
+/// One empty text in place of each, which tells a format as much about what it can hold.
+HeldTexts blank_texts(const std::vector<ArrayTexts>& texts);
+
 /// What to write into each file of an output besides data, derived from the source's metadata and the plan alone. Both
 /// must outlive it.
 class FileSpecs {
  public:
   /// `manifest`: a single file's, with its final length; else empty. `trees`: those that the files take. Attributes
   /// come from the lowest card that has them. `dropped`: losing values with these names is not reported. `new_name`:
-  /// renames values. `has_index`: whether the format has one (DirectoryIndex).
-  /// `shares_blocks`: arrays begin where they can share blocks with the source's.
+  /// renames values. `has_index`: whether the format has one (DirectoryIndex). `held`: long texts that do not go
+  /// from file to file. `shares_blocks`: arrays begin where they can share blocks with the source's.
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, const std::string& manifest,
             const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index,
-            bool shares_blocks = false);
+            const HeldTexts& held = {}, bool shares_blocks = false);
 
   /// Adds an attribute to each file's root group unless the source's has one of that name.
   void add_attribute(const Attribute& attribute);
@@ -51,14 +66,15 @@ class FileSpecs {
   /// Lists what a format cannot hold, each once; throws input for tensors that it cannot hold.
   std::vector<std::string> losses(Store& store) const;
 
-  /// The value of an array whose elements have no fixed size; null if no card has one.
-  const Value* value_of(ArrayId array) const;
+  /// The sum of the value of an array whose elements have no fixed size; nothing if no card has one.
+  std::optional<PartialSum> sum_of_value(ArrayId array) const;
 
  private:
   /// The source of a target array's attributes, and of its value if it has one.
   struct ArraySource {
     std::vector<Attribute> attributes;
     const Dataset* first = nullptr;
+    FileNumber file = 0;  ///< that has it
   };
   struct Form {
     InternedShape shape;
@@ -85,6 +101,7 @@ class FileSpecs {
   std::set<std::string> left_out_of_arrays_;             // names of attributes that no array keeps
   std::vector<std::optional<ArrayId>> tied_;             // by target array
   std::vector<std::optional<std::uint32_t>> in_block_;   // by target array: FileSpec::Array::place_in_block
+  HeldTexts held_;
   NewName new_name_;
   std::string layout_text_;
   const std::string& manifest_text_;

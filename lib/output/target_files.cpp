@@ -57,9 +57,67 @@ std::shared_ptr<TargetFiles::OpenFile> TargetFiles::open(FileNumber number) {
   return opened;
 }
 
+void TargetFiles::hold_texts(SourceStore& reading, Communicator& processes) {
+  const bool is_streamed =
+      store_.traits().streams_texts && source_.is_shared() && place_.pipe == nullptr && place_.views == nullptr;
+  if (processes.maximum(is_streamed ? 0 : 1) == 0) return;
+  const std::vector<ArrayTexts> texts = long_texts(source_, planner_);
+  if (texts.empty()) return;
+  // First, as more memory would not help a format that has no texts.
+  agree(processes, [&] { static_cast<void>(specs(blank_texts(texts)).losses(store_)); });
+  std::exception_ptr refusal;  // the last one says what all need
+  for (const ArrayTexts& each : texts) try {
+      held_[each.dataset] = whole_texts(each.file, *each.dataset->texts, reading, processes);
+    } catch (const Error& error) {
+      if (error.text().advice.what != Advice::What::more_memory) throw;
+      refusal = std::current_exception();
+      held_.clear();
+    }
+  if (refusal) std::rethrow_exception(refusal);
+}
+
+/// Read by all processes, or by the first that sees the file.
+Value TargetFiles::whole_texts(FileNumber file, const LongTexts& texts, SourceStore& reading, Communicator& processes) {
+  const std::filesystem::path path = source_.file_path(file);
+  Value value;
+  int reader = processes.rank();
+  if (!source_.is_shared()) {
+    bool is_seen = false;
+    agree(processes, [&] {
+      const auto status = reading.look_at(path);
+      is_seen =
+          status && status->bytes == source_.file(file).bytes && status->modified_ns == source_.file(file).modified_ns;
+    });
+    const auto size = static_cast<std::uint64_t>(processes.size());
+    const std::uint64_t bid = processes.maximum(is_seen ? size - static_cast<std::uint64_t>(processes.rank()) : 0);
+    reader = static_cast<int>(size - std::max<std::uint64_t>(bid, 1));
+  }
+  agree(processes, [&] {
+    if (reader == processes.rank()) value = reading.whole_texts({texts, path});
+  });
+  if (!source_.is_shared()) value.bytes = processes.broadcast(value.bytes, reader);
+  value.dtype = texts.dtype;
+  value.shape = texts.shape;
+  return value;
+}
+
+FileSpecs TargetFiles::specs(const HeldTexts& held) const {
+  return {source_,
+          planner_,
+          where_,
+          manifest_text_,
+          trees_,
+          place_.dropped,
+          place_.new_name,
+          store_.index() != nullptr,
+          held,
+          place_.shares_blocks};
+}
+
 void TargetFiles::check_format() {
   specs_.emplace(source_, planner_, where_, manifest_text_, trees_, place_.dropped, place_.new_name,
-                 store_.index() != nullptr, place_.shares_blocks);
+                 store_.index() != nullptr, held_, place_.shares_blocks);
+  held_.clear();
   warn_of_losses(*specs_, store_);
 }
 
@@ -321,10 +379,10 @@ void TargetFiles::add_values(ContentSums& sums) const {
   const Placement& target = planner_.target();
   for (ArrayId array = 0; array < target.arrays().size(); ++array) {
     const ArrayPlace& place = target.arrays()[array];
-    const Value* const value = place.verbatim ? specs_->value_of(array) : nullptr;
-    if (value == nullptr) continue;
+    const auto sum = place.verbatim ? specs_->sum_of_value(array) : std::nullopt;
+    if (!sum) continue;
     for (const Position card : cards_)
-      if (target.holds(card, array)) sums.add_verbatim(place.members.front(), card, value->bytes);
+      if (target.holds(card, array)) sums.add_verbatim(place.members.front(), card, *sum);
   }
 }
 

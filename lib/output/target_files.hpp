@@ -58,6 +58,10 @@ class TargetFiles {
   void fetch_trees(SourceStore& reading, Communicator& processes) { trees_.fetch(numbers_, reading, processes); }
   /// SourceTrees::sidecars, for the process that makes the first file: after `fetch_trees`, before `create`.
   std::vector<Sidecar> sidecars(SourceStore& reading) { return trees_.sidecars(reading); }
+  /// Holds long texts as values where they cannot go from file to file: in a format that does not stream them, in a
+  /// pipe, in files that show others, and if not every process sees the source. Collective; before `check_format`.
+  /// Throws input for more than the source's store may hold.
+  void hold_texts(SourceStore& reading, Communicator& processes);
   /// Reports what the output's format cannot hold; throws input for tensors that it cannot. Before all calls below.
   void check_format();
   /// As in FileSpecs; after `check_format`, before `create`.
@@ -147,6 +151,8 @@ class TargetFiles {
   FileRoom make_file(FileNumber file, const FileSpec& spec, bool is_resumed, bool& is_kept);
   FileNumber file_of(const Chunk& chunk) const { return where_.file(chunk.card, chunk.array); }
   void add_values(ContentSums& sums) const;
+  FileSpecs specs(const HeldTexts& held) const;
+  Value whole_texts(FileNumber file, const LongTexts& texts, SourceStore& reading, Communicator& processes);
 
   /// A file that is being filled.
   struct OpenFile {
@@ -166,6 +172,7 @@ class TargetFiles {
   ArrayFiles where_;
   std::vector<FileNumber> numbers_;  // of their files, card by card
   SourceTrees trees_;
+  HeldTexts held_;
   std::optional<FileSpecs> specs_;  // from check_format on
   std::string manifest_text_;       // until the file that has it is made
   std::uint64_t manifest_bytes_;

@@ -132,7 +132,7 @@ std::shared_ptr<const FileSpec> Views::shown(FileNumber file, const FileSpec& sp
   for (ArrayId array = 0; array < target.arrays().size(); ++array) {
     if (where_.file(card, array) != file || !target.holds(card, array)) continue;
     FileSpec::Array& to = shown->arrays.at(next++);
-    if (!to.verbatim) to.views = views_of(array, card, numbers);
+    if (!to.verbatim && !to.texts) to.views = views_of(array, card, numbers);
   }
   const std::filesystem::path from = directory_of(file);
   shown->viewed.resize(numbers.size());

@@ -1,6 +1,7 @@
 #include "store/catalog.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace ckpt {
 
@@ -16,6 +17,11 @@ std::size_t Schema::find(const std::string& name) const {
                        [](const StoredArray& array, const std::string& key) { return array.name < key; });
   if (place == arrays->end() || place->name != name) return arrays->size();
   return static_cast<std::size_t>(place - arrays->begin());
+}
+
+PartialSum sum_of_value(const Dataset& dataset) {
+  if (dataset.texts) return dataset.texts->sum;
+  return dataset.verbatim ? sum_of(std::as_bytes(std::span(dataset.verbatim->bytes)), 0) : PartialSum{};
 }
 
 std::vector<Interval> data_intervals(const Schema& schema) {

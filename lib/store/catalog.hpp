@@ -10,6 +10,7 @@
 
 #include "base/boxed_optional.hpp"
 #include "io/file_extents.hpp"
+#include "store/long_texts.hpp"
 #include "store/value.hpp"
 #include "store/view.hpp"
 #include "tensor/stored_array.hpp"
@@ -23,7 +24,7 @@ enum class Storage : std::uint8_t {
   strided,   ///< bytes as they are, but not in row-major order: within Dataset::extents, at Dataset::strides
   filtered,  ///< chunked, compressed, compact or never written: through the format's library
   views,     ///< elements that only other files store: Dataset::views says which; zeros where no view is
-  verbatim,  ///< StoredArray::verbatim: the catalog holds the value
+  verbatim,  ///< StoredArray::verbatim: the catalog holds the value, or says where its texts are
 };
 
 constexpr Storage last_of(Storage) {
@@ -57,12 +58,13 @@ struct Dataset {
   FileExtents extents;                ///< for raw: as many bytes as the array has; for strided: from its first element
                                       ///< in the file to the end of its last
   std::vector<Attribute> attributes;  ///< sorted by name, without ckpt-reshard's own
-  BoxedOptional<Value> verbatim;      ///< the whole value, for verbatim
-  std::uint64_t chunk_bytes = 0;      ///< for filtered: bytes that are decoded as a unit; 0: any part can be read alone
-  std::uint64_t decoding_bytes = 0;   ///< memory that decoding a chunk takes, including the chunk
-  BoxedOptional<Shape> strides;       ///< for strided: elements from one index of each dimension to the next
-  BoxedOptional<Piece> piece;         ///< the piece of a tensor that it is, as far as the file says
-  std::vector<View> views = {};       ///< for views; `file` is an index into Schema::viewed
+  BoxedOptional<Value> verbatim;      ///< the whole value, for verbatim, unless there are:
+  BoxedOptional<LongTexts> texts = {};
+  std::uint64_t chunk_bytes = 0;     ///< for filtered: bytes that are decoded as a unit; 0: any part can be read alone
+  std::uint64_t decoding_bytes = 0;  ///< memory that decoding a chunk takes, including the chunk
+  BoxedOptional<Shape> strides;      ///< for strided: elements from one index of each dimension to the next
+  BoxedOptional<Piece> piece;        ///< the piece of a tensor that it is, as far as the file says
+  std::vector<View> views = {};      ///< for views; `file` is an index into Schema::viewed
   /// CRC-32C of its bytes, if the format has one elsewhere than in the file; SourceFile::check compares it.
   std::optional<std::uint32_t> crc32c = std::nullopt;
   BoxedOptional<Shape> chunk = {};    ///< the shape of its chunks, which may extend beyond its end
@@ -111,6 +113,9 @@ struct Schema {
   /// Returns the index of the array of this name, or arrays->size().
   std::size_t find(const std::string& name) const;
 };
+
+/// Returns the sum of a verbatim dataset's value, wherever it is.
+PartialSum sum_of_value(const Dataset& dataset);
 
 /// Returns the places in the file of all raw datasets' elements and of the checksum. Datasets may share bytes.
 std::vector<Interval> data_intervals(const Schema& schema);

@@ -18,7 +18,12 @@ namespace ckpt {
 namespace {
 
 void write_segments(const PosixFile& file, const NewFile& made) {
-  for (const FileSegment& segment : made.segments) file.write(segment.offset, std::as_bytes(std::span(segment.bytes)));
+  for (const FileSegment& segment : made.segments) {
+    file.write(segment.offset, std::as_bytes(std::span(segment.bytes)));
+    if (segment.late)
+      segment.late->make(
+          [&](std::uint64_t offset, std::span<const std::byte> bytes) { file.write(segment.offset + offset, bytes); });
+  }
 }
 
 FileRoom write_new(const std::filesystem::path& path, const NewFile& made) {

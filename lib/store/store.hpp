@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,7 @@ struct FileSpec {
     std::vector<Attribute> attributes;
     std::optional<InternedShape> global_shape;  ///< written as `ckpt_global_shape`
     BoxedOptional<Value> verbatim;              ///< the whole value, if elements have no fixed size
+    BoxedOptional<TextsOfFile> texts = {};      ///< or where it comes from (FormatTraits::streams_texts)
     /// Index of an earlier array that shares its bytes with this one in the source: a format may store them once.
     std::optional<std::size_t> same_as = {};
     /// The index at which it begins in the tensor of `global_shape`; for formats whose directories have an index.
@@ -106,10 +108,21 @@ struct IndexedTensor {
 /// Returns where data, manifest and checksum lie in a new file: the parts that are written after it was created.
 std::vector<Interval> written_later(const FileRoom& room);
 
+/// Bytes of a new file that are too many to be held: they are made while they are written.
+class LateBytes {
+ public:
+  virtual ~LateBytes() = default;
+  using Put = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
+  virtual std::uint64_t size() const noexcept = 0;
+  /// Calls `put` for all of them that are not zeros, in any order; offsets count from their beginning.
+  virtual void make(const Put& put) const = 0;
+};
+
 /// Bytes with their place in a file.
 struct FileSegment {
   std::uint64_t offset = 0;
   std::string bytes;
+  std::shared_ptr<const LateBytes> late = {};  ///< in place of `bytes`
 };
 
 /// A new file before it has data.
@@ -230,6 +243,9 @@ class SourceStore {
   /// in a form of that format's own; empty if a schema holds everything. Throws as `catalog` does.
   virtual std::string tree(const std::filesystem::path& /*file*/) { return {}; }
 
+  /// Returns long texts of a file as a value. Throws input for more than this store may hold.
+  virtual Value whole_texts(const TextsOfFile& /*source*/) { return {}; }
+
   /// Returns the cache in which the chunks of all open files are decoded and kept; null for formats without chunks.
   virtual DecodedChunks* chunks() noexcept { return nullptr; }
 
@@ -259,6 +275,7 @@ struct FormatTraits {
   bool lacks_small_floats = false;  ///< types of one or two bytes that attributes make floats
   bool is_read_by_ranks = false;    ///< frameworks' ranks load such files, and expect their own names for them
   bool lacks_empty = false;         ///< tensors without elements have no place
+  bool streams_texts = false;       ///< long texts go into a file without being held (FileSpec::Array::texts)
   /// An attribute of the root that readers of a model in several files require.
   std::optional<Attribute> model_attribute = {};
 };

@@ -135,6 +135,11 @@ class Stores::ByContent final : public SourceStore {
     return store != nullptr ? store->tree(file) : std::string();
   }
 
+  Value whole_texts(const TextsOfFile& source) override {
+    SourceStore* const store = find(source.file);
+    return store != nullptr ? store->whole_texts(source) : SourceStore::whole_texts(source);
+  }
+
   std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) override {
     if (catalog.schema->format == paddle_text_format) return open_shard(file, catalog, paused_);
     return stores_.named(catalog.schema->format).open(file, catalog);

@@ -1,10 +1,14 @@
 #!/usr/bin/python3
-"""Jobs of tables, as text and as datasets, killed at each step of their journal: --resume goes on from there, and comes to the same bytes."""
+"""Jobs of tables, as text and as datasets, killed at each step of their journal: --resume goes on from there, and comes to the same bytes.
+Long texts of HDF5, which go from file to file while files are made: killed there, without room, and changed meanwhile."""
 import json
 import pathlib
 import shutil
 
-from harness import Place, arguments, check, run_cases, temporary_directory
+import h5py
+import numpy as np
+
+from harness import Job, Place, arguments, check, checkpoints, run_cases, temporary_directory
 
 KILL = "kill -9 $PPID"
 
@@ -144,15 +148,93 @@ def cataloged_once(job):
     return case
 
 
+def long_texts(place, **how):
+    """40,000 texts of 4.8 MiB, beside numbers, in each of two files."""
+    source = place.directory / "notes.h5"
+    if not source.exists():
+        with h5py.File(source, "w") as file:
+            file["w"] = np.arange(4096, dtype="f4").reshape(64, 64)
+            file["notes"] = np.array([f"{i} " * (i % 50) for i in range(40000)], dtype=h5py.string_dtype())
+    layout = checkpoints.write_layout(place.directory / "notes2.json", {
+        "ckpt_layout": 1, "mesh": {"axes": ["tp"], "shape": [2]}, "files": "rank_{card}.h5", "default": "replicate",
+        "parameters": [{"name": "w", "split": ["tp"]}]})
+    return Job(place, "ckpt-split", ["--layout", layout, source], "notes2", **how)
+
+
+def killed_at_texts(job):
+    """While a file is made, before and after its texts are there."""
+    def case():
+        job.reference()
+        log = job.place.directory / "notes.log"
+        job.clear()
+        job.run(["--threads", "1"], {"log": log})
+        count = sum(line.startswith("pwrite ") and "/rank_" in line for line in log.read_text().splitlines()) // max(1, job.ranks)
+        log.unlink()
+        check(count > 50, f"texts are written in {count} calls of each process")
+        for number in (1, 2, count // 4, count // 2, count * 9 // 10):
+            job.clear()
+            done = job.run(["--threads", "1"], {"at": f"pwrite {number} run {KILL}", "for": "/rank_"})
+            check(done.status in (-9, 137) and job.partial.exists(), f"pwrite {number}: {done}")
+            done = job.run(["--resume"])
+            check(done.status == 0 and job.is_whole(), f"after pwrite {number}: {done}")
+            job.check_nothing_left(done)
+        return f"{count} calls"
+    return case
+
+
+def texts_without_room(job):
+    def case():
+        job.reference().clear()
+        done = job.run(["--threads", "1"], {"at": "pwrite 20 28", "for": "/rank_"})
+        check(done.status == 75 and len(done.messages) == 1 and not job.output.exists(), f"{done}")
+        check("No space left on device" in done.messages[0], f"another message: {done}")
+        job.check_again()
+    return case
+
+
+def no_free_room_for_texts(job):
+    """The room that texts take is looked at before anything is written."""
+    def case():
+        job.reference()
+        whole = sum(file.stat().st_size for file in job.output.glob("rank_*"))
+        for free, status in ((whole - (1 << 20), 75), (whole + (1 << 20), 0)):
+            job.clear()
+            done = job.run([], {"free": str(free)})
+            check(done.status == status, f"{free} bytes free: {done}")
+            if status == 75:
+                check("are free there" in done.messages[0] and not job.partial.exists(), f"another message: {done}")
+        return f"{whole} bytes"
+    return case
+
+
+def texts_changed(job):
+    """One text has other letters than were counted, and no more of them."""
+    def case():
+        job.reference().clear()
+        source = pathlib.Path(job.words[-1])
+        bytes_before = source.read_bytes()
+        at = bytes_before.index(b"4949 4949")
+        change = f"printf X | dd of={source} bs=1 seek={at} conv=notrunc status=none"
+        try:
+            done = job.run(["--threads", "1"], {"at": f"pwrite 1 run {change}", "for": "/.journal/"})
+        finally:
+            source.write_bytes(bytes_before)
+        check(done.status == 1 and len(done.messages) == 1 and not job.output.exists(), f"{done}")
+        check("notes.h5: its texts are no longer those that were read first" in done.messages[0], f"another message: {done}")
+    return case
+
+
 def main():
     options = arguments(__doc__)
     with temporary_directory() as directory:
         place = Place(options, directory)
         lines, packed, rows, beside = place.text(), place.text(".gz"), place.printed(), place.beside_text()
-        spread = place.spread()
+        spread, notes = place.spread(), long_texts(place)
         run_cases({"lines": killed(lines), "lines, compressed": killed(packed), "rows": killed(rows), "rows of any order": killed(spread),
                    "tables": killed(place.tables()), "whole shards": killed(place.shards()),
                    "beside others": killed(beside),
+                   "long texts": killed_at_texts(notes), "long texts, 2 ranks": killed_at_texts(long_texts(place, ranks=2)),
+                   "no room for long texts": texts_without_room(notes), "too little free room for long texts": no_free_room_for_texts(notes), "long texts changed": texts_changed(notes),
                    "cataloged once": cataloged_once(place.rows_beside()),
                    "badly compressed": badly_compressed(packed), "no room for lines": without_room(lines, sum(file.stat().st_size for file in place.directory.glob("text/000/*"))),
                    "no room for rows": without_room(rows, 240000 * 2 * (1 + 7 + 9)),

@@ -65,6 +65,7 @@ struct ImageDriver {
 
   static herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t bytes, const void* data) noexcept {
     FileImage& image = image_of(file);
+    if (address >= image.zeros_.lo && address < image.zeros_.hi && bytes <= image.zeros_.hi - address) return 0;
     const std::size_t at = image.index_of(address, bytes);
     if (at == nowhere) return -1;
     try {

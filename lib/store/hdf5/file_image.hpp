@@ -24,6 +24,8 @@ class FileImage {
 
   /// Sets where the next data that HDF5 allocates goes. Without a place, it goes to the metadata.
   void place_next(Interval place) { next_ = place; }
+  /// Ignores what HDF5 writes to the next data: zeros, for what is referred to later.
+  void place_zeros_next(Interval place) { next_ = zeros_ = place; }
 
   /// Returns the bytes around the data, concatenated.
   std::string take_bytes();
@@ -40,6 +42,7 @@ class FileImage {
 
   Interval data_;
   Interval next_;
+  Interval zeros_;
   std::vector<std::uint64_t> raw_;
   std::uint64_t end_ = 0;  ///< end of the file, as allocated to HDF5
   std::string bytes_;

@@ -81,12 +81,17 @@ std::optional<SchemaReading> read_guarded(const PosixFile& source, std::uint64_t
 
 }  // namespace
 
-std::shared_ptr<const Schema> read_schema_guarded(const PosixFile& source, std::uint64_t file_bytes,
-                                                  std::uint64_t most_value_bytes) {
-  Share whole;
-  whole.most_value_bytes = most_value_bytes;
-  auto guarded = read_guarded(source, file_bytes, whole);
-  const SchemaReading reading = guarded ? std::move(*guarded) : read_unguarded(source, file_bytes, whole);
+SchemaReading read_schema_guarded(const PosixFile& source, std::uint64_t file_bytes, Share whole,
+                                  const std::function<std::uint64_t()>& files_after) {
+  const auto read = [&] {
+    auto guarded = read_guarded(source, file_bytes, whole);
+    return guarded ? std::move(*guarded) : read_unguarded(source, file_bytes, whole);
+  };
+  SchemaReading reading = read();
+  if (reading.values > whole.most_value_bytes) {
+    whole.files_after = files_after();
+    reading = read();
+  }
   if (const std::size_t count = reading.no_tensors.size(); count > 0)
     log::warn("{}: {} of its names {}: {}", source.path(), count,
               count == 1 ? "is left out, which is no tensor" : "are left out, which are no tensors",
@@ -94,7 +99,7 @@ std::shared_ptr<const Schema> read_schema_guarded(const PosixFile& source, std::
   if (!reading.left_out.empty())
     log::warn("{}: attributes that refer to objects of the file are left out: {}", source.path(),
               join(reading.left_out));
-  return reading.schema;
+  return reading;
 }
 
 }  // namespace ckpt::hdf5

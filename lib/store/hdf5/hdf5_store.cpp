@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "base/wire.hpp"
 #include "io/file_lock.hpp"
 #include "io/posix_file.hpp"
 #include "store/hdf5/datatype.hpp"
@@ -12,6 +13,7 @@
 #include "store/hdf5/marked_type.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/source_file.hpp"
+#include "store/hdf5/text_heap.hpp"
 #include "store/known_schemas.hpp"
 #include "store/value_memory.hpp"
 #include "store/viewed_files.hpp"
@@ -43,12 +45,19 @@ void refuse_open_for_writing(const PosixFile& file) {
 class Hdf5Store final : public Store {
  public:
   /// Starts the library before threads take up the memory: it does not survive a failing start.
-  explicit Hdf5Store(std::uint64_t value_bytes) : values_left_(value_bytes) { const hdf5::Lock started; }
+  explicit Hdf5Store(std::uint64_t value_bytes)
+      : skeletons_(hdf5::most_text_bytes(value_bytes)), most_values_(value_bytes) {
+    const hdf5::Lock started;
+  }
 
   std::string_view name() const noexcept override { return "hdf5"; }
 
   FormatTraits traits() const override {
-    return {.keeps_trees = true, .shows_others = true, .ends_with_manifest = true, .lacks_small_floats = true};
+    return {.keeps_trees = true,
+            .shows_others = true,
+            .ends_with_manifest = true,
+            .lacks_small_floats = true,
+            .streams_texts = true};
   }
 
   bool recognises(const std::filesystem::path& path) override {
@@ -65,6 +74,20 @@ class Hdf5Store final : public Store {
   DType read_as(const DType& wanted, const DType& stored) const override {
     const hdf5::Lock lock;
     return hdf5::stored_as(wanted, stored);
+  }
+
+  Value whole_texts(const TextsOfFile& source) override {
+    const LongTexts& texts = source.texts;
+    {
+      const std::lock_guard lock(reading_);
+      with_file(source.file.string(), [&] { keep(texts.bytes, texts.bytes); });
+    }
+    Value value{texts.dtype, texts.shape, {}};
+    value.bytes.reserve(texts.bytes);
+    hdf5::for_each_text(source, hdf5::most_text_bytes(most_values_), [&](std::optional<std::string_view> text) {
+      value.bytes += text ? wire::packed(*text) : wire::packed(no_text);
+    });
+    return value;
   }
 
   DecodedChunks* chunks() noexcept override { return chunks_.get(); }
@@ -108,20 +131,46 @@ class Hdf5Store final : public Store {
     const std::lock_guard lock(reading_);
     if (schemas_.version() != seen)
       if (auto schema = schemas_.find(file, status.bytes)) return schema;
-    auto schema = hdf5::read_schema_guarded(file, status.bytes, values_left_);
-    const std::uint64_t values = value_bytes(*schema);
-    if (values > values_left_) hdf5::refuse_values(values_left_);  // several children together may exceed it
-    values_left_ -= values;  // files that are read at the same time come in any order: which of them exceeds the limit
-                             // is chance
-    schemas_.remember(file, status, schema);
-    return schema;
+    hdf5::Share whole;
+    whole.most_value_bytes = most_values_ - values_;
+    whole.values_before = values_;
+    whole.wanted_before = wanted_;
+    const hdf5::SchemaReading reading =
+        hdf5::read_schema_guarded(file, status.bytes, whole, [&] { return files_after(file.path()); });
+    ++files_;
+    // Several children together may exceed it. Files that are read at the same time come in any order: which of them
+    // exceeds the limit is chance.
+    keep(value_bytes(*reading.schema), reading.values);
+    schemas_.remember(file, status, reading.schema);
+    return reading.schema;
+  }
+
+  /// How many files beside this one are probably read after it, for an error's advice.
+  std::uint64_t files_after(const std::filesystem::path& path) const {
+    std::uint64_t files = 0;
+    std::error_code error;
+    for (std::filesystem::directory_iterator each(path.parent_path(), error), end; !error && each != end;
+         each.increment(error))
+      if (each->path().extension() == path.extension()) ++files;
+    return files > files_ ? files - files_ - 1 : 0;
+  }
+
+  /// Throws input if there is no memory for `values`. `wanted`: with those that were refused. Under reading_.
+  void keep(std::uint64_t values, std::uint64_t wanted) {
+    wanted_ += wanted;
+    if (values > most_values_ - values_) throw hdf5::too_many_values(most_values_, wanted_);
+    values_ += values;
   }
 
   std::shared_ptr<DecodedChunks> chunks_ = std::make_shared<DecodedChunks>();
   KnownSchemas schemas_;
   hdf5::KnownSkeletons skeletons_;
   std::mutex reading_;
-  std::uint64_t values_left_;  // memory for values of variable length; guarded by reading_
+  std::uint64_t most_values_;  // memory for values of variable length
+  // Guarded by reading_:
+  std::uint64_t values_ = 0;  // what they take
+  std::uint64_t wanted_ = 0;  // what they would take, were none refused
+  std::uint64_t files_ = 0;   // whose metadata were read
   std::shared_ptr<ViewedFiles> viewed_ = std::make_shared<ViewedFiles>(
       [this](const std::filesystem::path& file) { return said_by(file); },
       [this](const std::filesystem::path& file, const FileCatalog& catalog) { return open(file, catalog); });

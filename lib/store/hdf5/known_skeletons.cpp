@@ -18,7 +18,7 @@ std::shared_ptr<const NewFile> KnownSkeletons::get(const FileSpec& spec) {
   if (auto file = find(spec)) return file;
   const std::lock_guard making(making_);
   if (auto file = find(spec)) return file;
-  auto file = std::make_shared<const NewFile>(make_file(spec).file);
+  auto file = std::make_shared<const NewFile>(make_file(spec, text_bytes_).file);
   std::uint64_t bytes = 0;
   for (const FileSegment& segment : file->segments) bytes += segment.bytes.size();
   FileSpec known = spec;  // before the lock: values of variable length may make it large

@@ -12,6 +12,8 @@ namespace ckpt::hdf5 {
 /// an object.
 class KnownSkeletons {
  public:
+  /// `text_bytes`: most_text_bytes.
+  explicit KnownSkeletons(std::uint64_t text_bytes) : text_bytes_(text_bytes) {}
   std::shared_ptr<const NewFile> get(const FileSpec& spec);
 
  private:
@@ -29,6 +31,7 @@ class KnownSkeletons {
   std::shared_ptr<const NewFile> showing(const FileSpec& spec);
   std::vector<std::shared_ptr<const ViewSkeleton>> known_views();
 
+  std::uint64_t text_bytes_;
   std::mutex mutex_;  ///< guards the members below
   Lru<FileSpec, std::shared_ptr<const NewFile>, Hash> skeletons_{max_skeletons, max_bytes};  ///< cost: their passages
   std::vector<std::shared_ptr<const ViewSkeleton>> views_;                                   ///< newest last

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
+#include "base/wire.hpp"
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/check_chunks.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/hdf5/mappings.hpp"
 #include "store/hdf5/marked_type.hpp"
+#include "store/hdf5/text_heap.hpp"
 
 namespace ckpt::hdf5 {
 
@@ -143,6 +145,46 @@ void read_verbatim(hid_t id, hid_t type, hid_t space, GlobalHeap& heap, CatalogE
   heap.set_is_value(false);
 }
 
+/// Visits the texts of a dataset that has references to them in one run. Only if they are few, they become its value.
+/// Returns false for any other dataset.
+bool read_texts(hid_t id, hid_t type, H5D_layout_t layout, std::uint64_t file_bytes, GlobalHeap& heap,
+                CatalogEntry& entry) {
+  if (layout != H5D_CONTIGUOUS || H5Tget_class(type) != H5T_STRING) return false;
+  const std::uint64_t count = numel(entry.array.shape);
+  const std::uint64_t bytes = checked_mul(count, heap.reference_size(), "its references");
+  if (count == 0 || H5Dget_storage_size(id) != bytes) return false;
+  const haddr_t at = H5Dget_offset(id);
+  if (at == HADDR_UNDEF || at > file_bytes || file_bytes - at < bytes) return false;
+  TextCount counted;
+  std::string value;
+  heap.set_is_visited(true);
+  for_each_text(heap.file(), at, count, heap, [&](std::optional<std::string_view> text) {
+    counted.add(text);
+    if (counted.bytes() < least_long_texts)
+      value += text ? wire::packed(*text) : wire::packed(no_text);
+    else
+      std::string().swap(value);
+  });
+  heap.set_is_visited(false);
+  entry.dataset.storage = Storage::verbatim;
+  if (counted.bytes() < least_long_texts) {
+    heap.keep(value.size());
+    entry.dataset.verbatim = Value{entry.array.dtype, entry.array.shape, std::move(value)};
+    return true;
+  }
+  const GlobalHeap::Form form = heap.form();
+  entry.dataset.texts = LongTexts{entry.array.dtype,
+                                  entry.array.shape,
+                                  counted.bytes(),
+                                  counted.sum(),
+                                  counted.stored_bytes(),
+                                  at,
+                                  form.user_block,
+                                  static_cast<std::uint8_t>(form.address_bytes),
+                                  static_cast<std::uint8_t>(form.length_bytes)};
+  return true;
+}
+
 void read_attributes_of(hid_t id, GlobalHeap& heap, CatalogEntry& entry) {
   entry.dataset.attributes = read_attributes(id, heap, entry.left_out);
   if (const auto shape = take(entry.dataset.attributes, global_shape_attribute)) {
@@ -180,7 +222,12 @@ CatalogEntry read_dataset(hid_t id, std::uint64_t file_bytes, GlobalHeap& heap) 
     place_views(creation.get(), std::move(mappings), entry);
   else if (shape)
     place(id, creation.get(), layout, file_bytes, entry);
-  if (entry.array.verbatim) read_verbatim(id, type.get(), space.get(), heap, entry);
+  if (entry.array.verbatim && !(shape && read_texts(id, type.get(), layout, file_bytes, heap, entry)))
+    read_verbatim(id, type.get(), space.get(), heap, entry);
+  if (entry.dataset.verbatim && heap.is_over()) {
+    entry.is_over = true;
+    entry.dataset.verbatim.reset();
+  }
   read_attributes_of(id, heap, entry);
   entry.array.dtype = interpreted(entry.array.dtype, entry.dataset.attributes);
   return entry;

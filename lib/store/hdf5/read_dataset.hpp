@@ -11,6 +11,7 @@ struct CatalogEntry {
   Dataset dataset;
   std::vector<std::string> left_out;  ///< names of attributes, see read_attributes
   std::vector<std::string> viewed;    ///< the file that each of Dataset::views shows
+  bool is_over = false;               ///< its value was counted, and is more than there is memory for
 };
 
 /// Reads everything about one dataset except its name. Throws input for what cannot or must not be read: data outside

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "base/checked.hpp"
 #include "base/text.hpp"
 #include "store/hdf5/attributes.hpp"
 #include "store/hdf5/explained.hpp"
+#include "store/hdf5/global_heap.hpp"
 #include "store/hdf5/mappings.hpp"
 #include "store/hdf5/object_names.hpp"
 #include "store/hdf5/read_dataset.hpp"
@@ -108,6 +110,7 @@ class Walk {
   void visit_object(hid_t object, const std::string& path);
   void visit_dataset(hid_t dataset, const std::string& path);
   void add_unreadable(const std::string& path, const Error& why);
+  void refuse_values();
   void leave_out(const std::vector<std::string>& names);
   /// Returns whether the current object belongs to this part.
   bool is_ours() const { return !is_common_ || share_.part == 0; }
@@ -160,6 +163,7 @@ SchemaReading Walk::run(hid_t file) {
     schema->attributes = std::move(attributes);
   }
   visit_group(root.get(), "");
+  refuse_values();
   number_viewed(sizes, *schema);
 
   std::sort(entries_.begin(), entries_.end(),
@@ -172,7 +176,21 @@ SchemaReading Walk::run(hid_t file) {
   }
   schema->arrays = std::move(arrays);
   schema->groups = std::move(groups_);
-  return {std::move(schema), std::move(left_out_), std::move(no_tensors_), is_whole_};
+  return {std::move(schema), std::move(left_out_), std::move(no_tensors_), is_whole_, heap_.values()};
+}
+
+/// The limit of all files together.
+std::uint64_t limit_of(const Share& share) {
+  return std::max(share.most_value_bytes, share.most_value_bytes + share.values_before);
+}
+
+/// Afterwards, since only then it is known how much memory all would take.
+void Walk::refuse_values() {
+  const std::uint64_t after = checked_mul(heap_.values() + heap_.values() / 8, share_.files_after);  // some have more
+  const std::uint64_t all = checked_add(checked_add(share_.wanted_before, heap_.values()), after);
+  const Error why = too_many_values(limit_of(share_), all);
+  for (CatalogEntry& entry : entries_)
+    if (entry.is_over) entry = {unreadable(entry.array.name, explained(why, source_)), {}, {}, {}};
 }
 
 haddr_t Walk::address_of(hid_t group) {
@@ -308,6 +326,7 @@ void Walk::visit_dataset(hid_t dataset, const std::string& path) {
     entries_.back().array.name = path;
   } catch (const Error& why) {
     heap_.set_is_value(false);
+    heap_.set_is_visited(false);
     if (why.kind() != Kind::input) throw;
     return add_unreadable(path, explained(why, source_));
   }
@@ -343,7 +362,7 @@ FileId opened(const PosixFile& source) {
 
 SchemaReading read_schema(const Lock&, const PosixFile& source, std::uint64_t file_bytes, const Share& share) {
   const auto file = opened(source);
-  GlobalHeap heap(source, file_bytes, file.get(), share.most_value_bytes);
+  GlobalHeap heap(source, file_bytes, file.get(), share.most_value_bytes, most_text_bytes(limit_of(share)));
   Walk walk(source, file_bytes, heap, share);
   try {
     return walk.run(file.get());
@@ -379,6 +398,7 @@ SchemaReading joined(const std::vector<SchemaReading>& parts) {
     append(schema->groups, part.schema->groups);
     append(all.left_out, part.left_out);
     append(all.no_tensors, part.no_tensors);
+    all.values = checked_add(all.values, part.values);
   }
   std::sort(schema->groups.begin(), schema->groups.end(),
             [](const Group& a, const Group& b) { return a.path < b.path; });

@@ -1,6 +1,8 @@
 #include "store/hdf5/skeleton.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include "store/hdf5/mappings.hpp"
 #include "store/hdf5/marked_type.hpp"
 #include "store/hdf5/object_names.hpp"
+#include "store/hdf5/text_heap.hpp"
 #include "store/kept_tree.hpp"
 #include "store/number_words.hpp"
 #include "tensor/alignment.hpp"
@@ -24,7 +27,20 @@ namespace {
 /// Room for HDF5's superblock before the data.
 constexpr std::uint64_t head_bytes = 64;
 
-std::uint64_t data_bytes(const FileSpec::Array& array) {
+/// Parallel to the arrays of a specification, as which it must live.
+using TextSources = std::vector<std::optional<TextSource>>;
+
+TextSources text_sources(const FileSpec& spec, std::uint64_t text_bytes) {
+  TextSources sources;
+  for (const FileSpec::Array& array : spec.arrays)
+    sources.push_back(array.texts      ? std::optional(source_of(*array.texts, text_bytes))
+                      : array.verbatim ? source_of(*array.verbatim)
+                                       : std::nullopt);
+  return sources;
+}
+
+std::uint64_t data_bytes(const FileSpec::Array& array, const std::optional<TextSource>& texts) {
+  if (texts) return texts->room();
   return array.verbatim || !array.views.empty()
              ? 0
              : checked_mul(numel(array.shape), array.dtype.size, "its number of bytes");
@@ -32,18 +48,20 @@ std::uint64_t data_bytes(const FileSpec::Array& array) {
 
 /// Assigns the arrays' places, one after another. This happens before there is any metadata, whose size is still
 /// unknown.
-std::vector<Interval> places_of(const FileSpec& spec) {
+std::vector<Interval> places_of(const FileSpec& spec, const TextSources& texts) {
   std::vector<Interval> places(spec.arrays.size());
   std::uint64_t end = head_bytes;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const std::uint64_t bytes = data_bytes(spec.arrays[i]);
-    if (bytes == 0) continue;
-    const auto& in_block = spec.arrays[i].place_in_block;
-    const std::uint64_t start =
-        in_block ? next_in_block(end, *in_block) : round_up(end, data_alignment(bytes), "the data of a file");
-    end = checked_add(start, bytes, "the data of a file");
-    places[i] = {start, end};
-  }
+  // Texts come last: between the data of other arrays there are only zeros.
+  for (const bool are_texts : {false, true})
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::uint64_t bytes = data_bytes(spec.arrays[i], texts[i]);
+      if (bytes == 0 || texts[i].has_value() != are_texts) continue;
+      const auto& in_block = spec.arrays[i].place_in_block;
+      const std::uint64_t start =
+          in_block ? next_in_block(end, *in_block) : round_up(end, data_alignment(bytes), "the data of a file");
+      end = checked_add(start, bytes, "the data of a file");
+      places[i] = {start, end};
+    }
   return places;
 }
 
@@ -105,6 +123,13 @@ PropertyId contiguous_and_unwritten() {
   return properties;
 }
 
+/// Returns properties of a dataset of references. HDF5 requires that they are written: as zeros at first.
+PropertyId contiguous_and_zeroed() {
+  auto properties = contiguous();
+  check(H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
+  return properties;
+}
+
 /// Returns where a text is in bytes that should contain it exactly once.
 std::size_t only_place(std::span<const std::byte> bytes, std::string_view text) {
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -117,27 +142,34 @@ std::size_t only_place(std::span<const std::byte> bytes, std::string_view text) 
 }
 
 /// Returns the room for values of variable length. HDF5 puts them into collections, which add some overhead.
-std::uint64_t room_for_values(const FileSpec& spec) {
+std::uint64_t room_for_values(const FileSpec& spec, const TextSources& texts) {
   std::uint64_t bytes = 0;
-  for (const FileSpec::Array& array : spec.arrays)
-    if (array.verbatim) bytes += array.verbatim->bytes.size();
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (const FileSpec::Array& array = spec.arrays[i]; array.verbatim && !texts[i])
+      bytes += array.verbatim->bytes.size();
   return bytes + bytes / 8;
 }
 
 class Skeleton {
  public:
-  explicit Skeleton(const FileSpec& spec)
-      : spec_(spec), places_(places_of(spec)), data_(part_of(places_)), image_(data_, room_for_values(spec)) {}
+  Skeleton(const FileSpec& spec, std::uint64_t text_bytes)
+      : spec_(spec),
+        texts_(text_sources(spec, text_bytes)),
+        places_(places_of(spec, texts_)),
+        data_(part_of(places_)),
+        image_(data_, room_for_values(spec, texts_)) {}
 
   MadeFile make();
 
  private:
   void declare();
   void make_groups(const std::string& path);
-  void declare_array(const FileSpec::Array& array, Interval place);
+  void declare_array(const FileSpec::Array& array, const std::optional<TextSource>& texts, Interval place);
+  void add_texts(std::size_t array, NewFile& made);
   void finish();
 
   const FileSpec& spec_;
+  TextSources texts_;
   std::vector<Interval> places_;  // places of each array's data
   Interval data_;
   FileImage image_;
@@ -148,6 +180,7 @@ class Skeleton {
   PropertyId group_ = untimed(H5P_GROUP_CREATE);
   PropertyId verbatim_ = contiguous();
   PropertyId by_offset_ = contiguous_and_unwritten();
+  PropertyId by_reference_ = contiguous_and_zeroed();
 };
 
 MadeFile Skeleton::make() {
@@ -156,7 +189,8 @@ MadeFile Skeleton::make() {
   NewFile& made = whole.file;
   whole.raw = image_.raw();
   made.room.bytes = image_.file_bytes();
-  for (const Interval& place : places_) made.room.data.emplace_back(place.lo, place.size());
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    made.room.data.push_back(texts_[i] ? FileExtents() : FileExtents(places_[i].lo, places_[i].size()));
   std::string bytes = image_.take_bytes();
   const auto metadata = std::as_bytes(std::span(std::as_const(bytes)));
   made.room.metadata += sum_of(metadata.first(data_.lo), 0);
@@ -172,8 +206,30 @@ MadeFile Skeleton::make() {
   std::string before_data = bytes.substr(0, data_.lo);
   bytes.erase(0, data_.lo);                              // in place: values of variable length may make the file large
   made.segments.push_back({0, std::move(before_data)});  // an initializer list would copy it
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    if (texts_[i]) add_texts(i, made);
   made.segments.push_back({data_.hi, std::move(bytes)});
   return whole;
+}
+
+/// Texts that the specification holds are not needed later: their bytes are made now.
+void Skeleton::add_texts(std::size_t array, NewFile& made) {
+  const std::uint64_t at = places_[array].lo;
+  const auto late = late_texts(*texts_[array], at);
+  FileSegment& segment = made.segments.emplace_back();
+  segment.offset = at;
+  const bool is_held = spec_.arrays[array].verbatim.has_value();
+  if (is_held)
+    segment.bytes.resize(late->size());
+  else
+    segment.late = late;
+  late->make([&](std::uint64_t offset, std::span<const std::byte> bytes) {
+    PartialSum sum = sum_of(bytes, at + offset);
+    sum.bytes = 0;
+    made.room.metadata += sum;
+    if (is_held) std::memcpy(segment.bytes.data() + offset, bytes.data(), bytes.size());
+  });
+  made.room.metadata.bytes += places_[array].size();
 }
 
 /// Closing writes what is left: a failure must not go unnoticed.
@@ -200,7 +256,7 @@ void Skeleton::declare() {
     if (!spec_.viewed.empty()) write_text(root.get(), viewed_attribute, viewed_text(spec_.viewed));
   }
   for (std::size_t i = 0; i < places_.size(); ++i)
-    with_context("/" + spec_.arrays[i].name, [&] { declare_array(spec_.arrays[i], places_[i]); });
+    with_context("/" + spec_.arrays[i].name, [&] { declare_array(spec_.arrays[i], texts_[i], places_[i]); });
   for (const auto& group : spec_.groups)
     with_context("/" + group.path, [&] {
       make_groups(group.path + "/");
@@ -219,14 +275,20 @@ void Skeleton::make_groups(const std::string& path) {
   }
 }
 
-void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
+void Skeleton::declare_array(const FileSpec::Array& array, const std::optional<TextSource>& texts, Interval place) {
   make_groups(array.name);
   const auto type = make_type(array.dtype);
   const auto space = make_space(array.verbatim ? array.verbatim->shape : std::optional<Shape>(array.shape));
 
-  image_.place_next(place);
+  if (texts)
+    image_.place_zeros_next({place.lo, place.lo + texts->count * text_reference_bytes});
+  else
+    image_.place_next(place);
   const PropertyId shown = array.views.empty() ? PropertyId() : showing(array, spec_.viewed);
-  const PropertyId& creation = !array.views.empty() ? shown : array.verbatim ? verbatim_ : by_offset_;
+  const PropertyId& creation = texts                  ? by_reference_
+                               : !array.views.empty() ? shown
+                               : array.verbatim       ? verbatim_
+                                                      : by_offset_;
   const auto id = own<DatasetId>(H5Dcreate2(file_.get(), array.name.str().c_str(), type.get(), space.get(), link_.get(),
                                             creation.get(), H5P_DEFAULT),
                                  "creating it");
@@ -240,16 +302,16 @@ void Skeleton::declare_array(const FileSpec::Array& array, Interval place) {
                            [](const Attribute& attribute) { return attribute.name == dtype_attribute; }))
     write_attribute(id.get(), {dtype_attribute, text_value(*mark)});
   if (array.global_shape) write_shape(id.get(), global_shape_attribute, *array.global_shape);
-  if (array.verbatim) write_value(id.get(), type.get(), *array.verbatim);
+  if (array.verbatim && !texts) write_value(id.get(), type.get(), *array.verbatim);
 }
 
 }  // namespace
 
-MadeFile make_file(const FileSpec& spec) {
+MadeFile make_file(const FileSpec& spec, std::uint64_t text_bytes) {
   check_names(names_of(spec.arrays, &FileSpec::Array::name), names_of(spec.groups, &Group::path));
   try {
     const Lock lock;
-    return Skeleton(spec).make();
+    return Skeleton(spec, text_bytes).make();
   } catch (Error& error) {
     error.of_kind(Kind::io);
     throw;

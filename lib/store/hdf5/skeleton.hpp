@@ -13,7 +13,7 @@ struct MadeFile {
                                    ///< global heap
 };
 
-/// Makes a file in memory through HDF5.
-MadeFile make_file(const FileSpec& spec);
+/// Makes a file in memory through HDF5. `text_bytes`: most_text_bytes.
+MadeFile make_file(const FileSpec& spec, std::uint64_t text_bytes);
 
 }  // namespace ckpt::hdf5

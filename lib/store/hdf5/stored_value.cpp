@@ -112,7 +112,10 @@ std::string StoredForm::flatten(const std::vector<std::byte>& values, GlobalHeap
   if (form_ == Form::fixed) {
     out.assign(reinterpret_cast<const char*>(values.data()), values.size());
   } else {
-    for (std::size_t at = 0; at < values.size(); at += size_) flatten_one(values.data() + at, heap, out);
+    for (std::size_t at = 0; at < values.size(); at += size_) {
+      flatten_one(values.data() + at, heap, out);
+      if (heap.is_over()) out.clear();
+    }
   }
   return out;
 }
@@ -136,16 +139,10 @@ void StoredForm::flatten_one(const std::byte* value, GlobalHeap& heap, std::stri
 }
 
 void StoredForm::flatten_text(const std::byte* value, GlobalHeap& heap, std::string& out) const {
-  const GlobalHeap::Part part = heap.resolve(value);
-  if (part.null) {
+  if (const auto text = heap.text(value))
+    out += wire::packed(*text);
+  else
     out += wire::packed(no_text);
-    return;
-  }
-  if (part.elements > part.bytes.size()) throw Error(Kind::input, "its variable-length data is damaged");
-  heap.take(part.elements);
-  std::string_view text(reinterpret_cast<const char*>(part.bytes.data()), part.elements);
-  text = text.substr(0, text.find('\0'));  // for every reader a string ends there
-  out += wire::packed(text);
 }
 
 void StoredForm::flatten_sequence(const std::byte* value, GlobalHeap& heap, std::string& out) const {

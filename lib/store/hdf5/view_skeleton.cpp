@@ -41,11 +41,11 @@ void put_size(std::string& bytes, std::size_t at, std::uint64_t size) {
 
 /// Returns whether two arrays differ at most in what they show.
 bool borrows_rule(const FileSpec::Array& a, const FileSpec::Array& b) {
-  const auto& [name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name, in_block, views] =
-      a;
-  return std::tie(name, dtype, shape, attributes, global_shape, verbatim, same_as, origin, source_name, in_block) ==
-             std::tie(b.name, b.dtype, b.shape, b.attributes, b.global_shape, b.verbatim, b.same_as, b.origin,
-                      b.source_name, b.place_in_block) &&
+  const auto& [name, dtype, shape, attributes, global_shape, verbatim, texts, same_as, origin, source_name, in_block,
+               views] = a;
+  return std::tie(name, dtype, shape, attributes, global_shape, verbatim, texts, same_as, origin, source_name,
+                  in_block) == std::tie(b.name, b.dtype, b.shape, b.attributes, b.global_shape, b.verbatim, b.texts,
+                                        b.same_as, b.origin, b.source_name, b.place_in_block) &&
          views.empty() == b.views.empty();
 }
 
@@ -72,7 +72,7 @@ FileSpec with_room(const FileSpec& spec) {
 }  // namespace
 
 ViewSkeleton::ViewSkeleton(const FileSpec& spec) : spec_(with_room(spec)) {
-  MadeFile made = make_file(spec_);
+  MadeFile made = make_file(spec_, 0);  // it has no long texts: who shows others holds them
   made_ = std::move(made.file);
   metadata_ = std::move(made_.segments.back());
   made_.segments.pop_back();

@@ -5,7 +5,7 @@
 
 #include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "checkpoint/read_manifest.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "checkpoint/text_table.hpp"
 #include "layout/tables/paddle_tables.hpp"
 #include "tables/phase/table_layers.hpp"
@@ -17,8 +17,9 @@ namespace {
 
 class MovedLines final : public TextPart {
  public:
-  MovedLines(const TextContext& context, std::vector<const KeyedTable*> tables, const Layout& source)
-      : TextPart(context, std::move(tables)), source_(source) {}
+  MovedLines(const TextContext& context, std::vector<const KeyedTable*> tables, const Layout& source,
+             SharedManifest manifest)
+      : TextPart(context, std::move(tables)), source_(source), manifest_(std::move(manifest)) {}
 
   void look(Stores& /*stores*/) override {
     most_open_ = open_files_allowed(job().resources, context_.processes);
@@ -44,8 +45,8 @@ class MovedLines final : public TextPart {
         found_.push_back(std::move(table));
       }
       check_room(least_bytes);
-      told_ = tables_in_manifest(job().source.path);
-      warn_of_filtered(told_, job().source.path);
+      if (manifest_->unread) throw Error(*manifest_->unread);
+      warn_of_filtered(manifest_->tables, job().source.path);
     });
   }
 
@@ -73,8 +74,8 @@ class MovedLines final : public TextPart {
   }
 
   std::vector<KeptRows> kept_before(const std::string& table) const override {
-    const auto told = told_.find(table);
-    return told == told_.end() ? std::vector<KeptRows>() : all_kept(told->second);
+    const auto told = manifest_->tables.find(table);
+    return told == manifest_->tables.end() ? std::vector<KeptRows>() : all_kept(told->second);
   }
 
   std::vector<MovedShard> write(const KeyedTable& table, Report& report) override {
@@ -133,16 +134,16 @@ class MovedLines final : public TextPart {
   }
 
   const Layout& source_;
+  SharedManifest manifest_;
   std::size_t most_open_ = 0;
   std::vector<TextTable> found_;
-  std::map<std::string, ManifestTable> told_;
 };
 
 }  // namespace
 
 std::unique_ptr<TextPart> moved_lines(const TextContext& context, std::vector<const KeyedTable*> tables,
-                                      const Layout& source) {
-  return std::make_unique<MovedLines>(context, std::move(tables), source);
+                                      const Layout& source, SharedManifest manifest) {
+  return std::make_unique<MovedLines>(context, std::move(tables), source, std::move(manifest));
 }
 
 }  // namespace ckpt

@@ -7,7 +7,7 @@
 
 #include "base/log.hpp"
 #include "base/parallel.hpp"
-#include "checkpoint/read_manifest.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "layout/tables/paddle_tables.hpp"
 #include "tables/paddle/resumable_text.hpp"
 #include "tables/paddle/shard_print.hpp"
@@ -28,6 +28,7 @@ class PrintedRows final : public TextPart {
   void look(Stores& stores) override {
     checkpoint_.emplace(Checkpoint::open(with_threads(source_, job().resources, context_.processes), stores.reading(),
                                          context_.processes));
+    static_cast<void>(carried_manifest(*checkpoint_, context_.processes));
     agree(context_.processes, [&] {
       if (!checkpoint_->is_shared())
         throw Error(Kind::usage, source_.path.string(),

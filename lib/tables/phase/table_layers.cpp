@@ -11,7 +11,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "checkpoint/read_manifest.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "jobs/types/selection.hpp"
 #include "layout/tables/table_rows.hpp"
 #include "tables/keyed/row_filter.hpp"

@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "layout/names/literal.hpp"
 #include "layout/tables/table_rows.hpp"
 
@@ -161,6 +162,7 @@ PlannedTables plan_tables(const ReshardJob& job, const std::vector<TableSource>&
   PlannedTables planned{{}, std::move(target)};
   std::vector<const Checkpoint*> files;
   for (const TableSource& each : sources) files.push_back(each.files);
+  for (const Checkpoint* each : files) static_cast<void>(carried_manifest(*each, processes));
   std::vector<PlannedTable> tables;
   std::vector<StoredTable> taken;  // as the principal source has them
   agree(processes, [&] {

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "checkpoint/carried_manifest.hpp"
 #include "jobs/types/reshard_job.hpp"
 #include "output/free_space.hpp"
 #include "tables/paddle/line_move.hpp"
@@ -73,9 +74,9 @@ class TextPart {
   std::vector<const KeyedTable*> tables_;
 };
 
-/// Tables that are text in the source, too: their lines move unchanged.
+/// Tables that are text in the source, too: their lines move unchanged. `manifest`: that of the source.
 std::unique_ptr<TextPart> moved_lines(const TextContext& context, std::vector<const KeyedTable*> tables,
-                                      const Layout& source);
+                                      const Layout& source, SharedManifest manifest);
 /// Tables of datasets in the checkpoint that `source` names. `is_all`: nothing else is made from it, so nothing else
 /// may be taken.
 std::unique_ptr<TextPart> printed_rows(const TextContext& context, std::vector<const KeyedTable*> tables,

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/checkpoint_probe.hpp"
 #include "layout/names/literal.hpp"
 #include "layout/tables/paddle_tables.hpp"
 
@@ -33,11 +32,15 @@ void check_all_moved(const Layout& source, const Layout& target, bool is_all_lin
                  "leave out of the source's layout what you do not want"});
 }
 
-/// Throws usage for --digits if the output has no text. Collective.
+/// Reads the source's manifest if it says how it is cut, or if text is written. Throws usage for --digits if the output
+/// has no text. Collective.
 TextLayouts text_layouts(const ReshardJob& job, Communicator& processes) {
-  std::optional<Error> damaged;
   std::optional<Layout> source = job.source.layout;
-  if (!source) source = manifest_layout(job.source.path, damaged, processes);
+  SharedManifest manifest = job.source.manifest;
+  if (!source) {
+    if (!manifest) manifest = read_carried(job.source.path, processes);
+    source = carried_layout(manifest, processes);
+  }
   std::optional<Layout> target = job.target.layout;
   agree(processes, [&] {
     if (!target && !job.target.file_bytes && source && has_paddle_text(*source))
@@ -48,7 +51,9 @@ TextLayouts text_layouts(const ReshardJob& job, Communicator& processes) {
       throw Error(Kind::usage, "--digits",
                   {"the output is not Paddle's text", "tables of \"format\": \"paddle-text\"", "leave it out"});
   });
-  return target ? TextLayouts{std::move(source), std::move(*target)} : TextLayouts{};
+  if (!target) return {{}, {}, std::move(manifest)};
+  if (!manifest) manifest = read_carried(job.source.path, processes);
+  return {std::move(source), std::move(*target), std::move(manifest)};
 }
 
 }  // namespace
@@ -61,6 +66,7 @@ TextTables::TextTables(const ReshardJob& job, Communicator& processes, Counters&
       context_{job, target_, processes, counters, thread_count(job.resources, processes)},
       rest_(job.source),
       is_all_(is_text_alone(layouts_.target)) {
+  rest_.manifest = layouts_.manifest;
   if (!has_paddle_text(layouts_.target)) return;
   agree(processes, [&] {
     check_possible();
@@ -69,13 +75,13 @@ TextTables::TextTables(const ReshardJob& job, Communicator& processes, Counters&
 }
 
 void TextTables::add_parts() {
-  const auto& [source, target] = layouts_;
+  const auto& [source, target, manifest] = layouts_;
   std::vector<const KeyedTable*> lines;
   std::vector<const KeyedTable*> rows;
   for (const KeyedTable& table : target.tables)
     if (table.text) (source && text_table(*source, table.name.text()) != nullptr ? lines : rows).push_back(&table);
   if (!lines.empty()) {
-    parts_.push_back(moved_lines(context_, lines, *source));
+    parts_.push_back(moved_lines(context_, lines, *source, manifest));
     rest_.layout = *source;
     std::erase_if(rest_.layout->tables, [&](const KeyedTable& table) {
       return table.text && text_table(target, table.name.text()) != nullptr;
@@ -121,9 +127,9 @@ std::vector<std::filesystem::path> TextTables::paths_read() const {
 }
 
 ReshardJob TextTables::rest_of_job() const {
-  if (parts_.empty()) return job_;
   ReshardJob rest = job_;
   rest.source = rest_;
+  if (parts_.empty()) return rest;
   rest.target = {};
   rest.target.layout = layouts_.target;
   rest.target.names_files = job_.target.names_files;

@@ -13,6 +13,7 @@ namespace ckpt {
 struct TextLayouts {
   std::optional<Layout> source;
   Layout target;
+  SharedManifest manifest = {};  ///< the source's, if it was read
 };
 
 /// All tables of a job's output that are Paddle's text: beside whatever else the job writes, alone, or none.

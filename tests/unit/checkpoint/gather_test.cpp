@@ -91,7 +91,7 @@ class SlicedFile {
     auto schema = std::make_shared<Schema>();
     schema->arrays = std::make_shared<const std::vector<StoredArray>>(
         1, StoredArray{"sliced", *number_type("u8"), {bytes.size()}, std::nullopt, false});
-    schema->datasets = {{Storage::raw, FileExtents(in_file), {}, {}, 0, 0, {}, {}}};
+    schema->datasets = {{Storage::raw, FileExtents(in_file), {}, {}, {}, 0, 0, {}, {}}};
     source = std::make_unique<OffsetFile>(directory_ / "data", FileCatalog{schema, end, 0});
   }
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "catch.hpp"
+#include "checkpoint/carried_manifest.hpp"
 #include "temporary_directory.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
@@ -135,11 +136,19 @@ TEST_CASE("what stands in a manifest's place is read within bounds, and believed
   const TemporaryDirectory directory;
   const auto path = directory / manifest_name;
   CHECK_FALSE(directory_manifest(directory / "."));
-  CHECK_FALSE(carried_layout(directory / "nowhere"));
+  const auto alone = single_process();
+  CHECK_FALSE(read_carried(directory / "nowhere", *alone)->is_there);
+  const auto damage = [&] {
+    const SharedManifest said = read_carried(directory / ".", *alone);
+    CHECK_FALSE(carried_layout(said, *alone));
+    CHECK(said->fingerprints.empty());
+    return said->damage ? std::string(said->damage->what()) : "";
+  };
 
   const auto refused = [&](const std::string& text) {
     CHECK_THROWS_WITH(directory_manifest(directory / "."), Contains(text));
-    CHECK_THROWS_WITH(carried_layout(directory / "."), Contains(text));
+    CHECK_THAT(damage(), Contains(text));
+    CHECK(read_carried(directory / ".", *alone)->unread);
     std::filesystem::remove(path);
   };
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -156,11 +165,34 @@ TEST_CASE("what stands in a manifest's place is read within bounds, and believed
 
   const std::string text = "{\n \"layout\": " + one_card + ",\n";
   write_text(path, sealed(text));
-  CHECK(parse_layout(carried_layout(directory / ".").value(), "a").mesh.size() == 1);
+  CHECK(carried_layout(read_carried(directory / ".", *alone), *alone).value().mesh.size() == 1);
   for (const std::string& changed : {std::string(), text + "}", sealed(text) + "\n", "[" + sealed(text).substr(1)}) {
     write_text(path, changed);
-    CHECK_THROWS_WITH(carried_layout(directory / "."), Contains("not as it was written"));
+    CHECK_THAT(damage(), Contains("not as it was written"));
   }
   write_text(path, sealed("{\n"));
-  CHECK_THROWS_WITH(carried_layout(directory / "."), Contains("holds no layout"));
+  CHECK_THAT(damage(), Contains("holds no layout"));
+}
+
+TEST_CASE("one pass over a manifest finds all that jobs use of it") {
+  const std::string tables = R"( "tables": {"t": {"kept": {"where": "x > 0", "of": 9}, "layers": []}, "u": {}},)";
+  const std::string parameters =
+      R"( "parameters": {"a": {"fingerprint": "f"}, "b": {}, "c": {"fingerprint": 1}, "d": 2},)";
+  const std::string start = "{ \"layout\": " + one_card + ", \"merged_by\": {\"x\": 1},";
+  const CarriedManifest said = said_in(sealed(start + tables + parameters + "\n"), "m");
+  CHECK(said.is_sealed);
+  CHECK_FALSE(said.damage);
+  CHECK(said.merged_by == R"({"x":1})");
+  CHECK(said.fingerprints == std::map<std::string, std::string>{{"a", "f"}});
+  REQUIRE(said.tables.size() == 2);
+  CHECK(said.tables.at("t").kept.value().where == "x > 0");
+  CHECK(said.tables.at("t").kept.value().of == 9);
+
+  const std::string open = start + tables + parameters;
+  const CarriedManifest edited = said_in(open.substr(0, open.size() - 1) + "}", "m");  // its conditions are believed
+  CHECK(edited.tables.size() == 2);
+  CHECK(edited.fingerprints.empty());
+  CHECK(edited.layout.empty());
+  CHECK(edited.merged_by.empty());
+  CHECK(said_in(sealed(start + R"( "tables": {"t": {"layers": [3]}},)" + "\n"), "m").tables.empty());
 }

@@ -21,13 +21,14 @@ std::shared_ptr<Schema> sample(std::uint64_t offset = 4096) {
   schema->arrays = std::make_shared<const std::vector<StoredArray>>(arrays);
   schema->datasets.resize(4);
   const std::vector<Attribute> attributes{{"unit", text_value("m")}, {"x", {*number_type("f64be"), {}, ""}}};
-  schema->datasets[0] = {Storage::strided, FileExtents(offset, 24), attributes, {}, 0, 0, Shape{1, 2}, {}};
-  schema->datasets[1] = {Storage::filtered, {}, {}, {}, 4096, 5000, {}, {}};
-  schema->datasets[2] = {Storage::verbatim, {}, {}, text_value("hello"), 0, 0, {}, {}};
+  schema->datasets[0] = {Storage::strided, FileExtents(offset, 24), attributes, {}, {}, 0, 0, Shape{1, 2}, {}};
+  schema->datasets[1] = {Storage::filtered, {}, {}, {}, {}, 4096, 5000, {}, {}};
+  schema->datasets[2] = {Storage::verbatim, {}, {}, text_value("hello"), {}, 0, 0, {}, {}};
   schema->datasets[3] = {Storage::raw,
                          FileExtents({{900, 910}, {800, 820}}),
                          {},
                          {},
+                         LongTexts{text_type(), {3}, 99, {1, 2, 99}, 4096, 7, 512, 4, 8},
                          0,
                          0,
                          {},
@@ -60,6 +61,7 @@ void check_same(const FileCatalog& a, const FileCatalog& b) {
     CHECK(a.schema->datasets[i].strides == b.schema->datasets[i].strides);
     CHECK(a.schema->datasets[i].attributes == b.schema->datasets[i].attributes);
     CHECK(a.schema->datasets[i].verbatim == b.schema->datasets[i].verbatim);
+    CHECK(a.schema->datasets[i].texts == b.schema->datasets[i].texts);
     CHECK(a.schema->datasets[i].piece == b.schema->datasets[i].piece);
     CHECK(a.schema->datasets[i].views == b.schema->datasets[i].views);
     CHECK(a.schema->datasets[i].chunk_bytes == b.schema->datasets[i].chunk_bytes);

@@ -91,7 +91,7 @@ PartialSum sum_of_segments(const NewFile& made) {
 
 TEST_CASE("Mappings are encoded as HDF5 does it") {
   const FileSpec spec = Sources::spec({rows_of(1, "w", 0, 1), rows_of(0, "group/w", 1, rows)});
-  const NewFile file = hdf5::make_file(spec).file;
+  const NewFile file = hdf5::make_file(spec, 0).file;
   for (const auto& array : spec.arrays)
     CHECK(file.segments.back().bytes.find(hdf5::mapping_block(array.views, spec.viewed)) != std::string::npos);
 }
