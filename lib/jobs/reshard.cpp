@@ -289,10 +289,10 @@ TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) 
   const ReshardJob& job = run.job;
   TargetPlace place{run.output.place(), run.output.pipe(), job.output.is_single_file};
   place.direct_io = direct_io(run);
-  const bool may_share = !job.output.is_pipe && !job.is_view && job.output.reflink == Reflink::automatic &&
-                         may_share_blocks(existing_directory(job.output.path));
-  // The places of arrays depend on it: hosts that see other file systems there have to agree.
-  place.shares_blocks = run.processes.maximum(may_share ? 0 : 1) == 0;
+  const bool may_share = !job.output.is_pipe && !job.is_view && may_share_blocks(existing_directory(job.output.path));
+  // Hosts that see other file systems there have to agree.
+  place.is_placed_as_source = run.processes.maximum(may_share ? 0 : 1) == 0;
+  place.shares_blocks = place.is_placed_as_source && job.output.reflink == Reflink::automatic;
   place.keeps_trees = job.keeps_trees;
   place.dropped = sides.dropped;
   place.new_name = new_name_of(job.names);
@@ -386,7 +386,7 @@ struct NewFiles {
       return run.text.describe(describe_job(sides.checkpoints(), plan.moves.planner, run.job.output.is_single_file,
                                             run.job.is_verified(), manifest_tables(sides.tables, {}, false),
                                             run.job.names.mapping ? run.job.names.mapping->json() : "",
-                                            sides.history.averaged, files.shares_blocks()));
+                                            sides.history.averaged, files.is_placed_as_source()));
     });
     create(run, sides);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "checkpoint/averaged_files.hpp"
 #include "checkpoint/manifest.hpp"
 #include "layout/names/rule_name.hpp"
 #include "layout/tables/paddle_tables.hpp"

@@ -243,7 +243,7 @@ HeldTexts blank_texts(const std::vector<ArrayTexts>& texts) {
 
 FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where,
                      const std::string& manifest, const SourceTrees& trees, const std::vector<Pattern>& dropped,
-                     const NewName& new_name, bool has_index, const HeldTexts& held, bool shares_blocks)
+                     const NewName& new_name, bool has_index, const HeldTexts& held, bool is_placed_as_source)
     : source_(source),
       planner_(planner),
       where_(where),
@@ -255,7 +255,7 @@ FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const Arr
       has_index_(has_index) {
   const ArrayFiles from_files(planner_.source());
   for (ArrayId array = 0; array < planner_.target().arrays().size(); ++array)
-    in_block_.push_back(shares_blocks ? in_block(array, source_, planner_, from_files) : std::nullopt);
+    in_block_.push_back(is_placed_as_source ? in_block(array, source_, planner_, from_files) : std::nullopt);
   const auto all = source_schemas(source_);
   std::vector<std::string> differing;
   LeafChoice leaves = choose_leaves(all, source_.layout().files, trees, dropped, new_name, differing);

@@ -37,10 +37,10 @@ class FileSpecs {
   /// `manifest`: a single file's, with its final length; else empty. `trees`: those that the files take. Attributes
   /// come from the lowest card that has them. `dropped`: losing values with these names is not reported. `new_name`:
   /// renames values. `has_index`: whether the format has one (DirectoryIndex). `held`: long texts that do not go
-  /// from file to file. `shares_blocks`: arrays begin where they can share blocks with the source's.
+  /// from file to file. `is_placed_as_source`: arrays begin where they can share blocks with the source's.
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, const std::string& manifest,
             const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index,
-            const HeldTexts& held = {}, bool shares_blocks = false);
+            const HeldTexts& held = {}, bool is_placed_as_source = false);
 
   /// Adds an attribute to each file's root group unless the source's has one of that name.
   void add_attribute(const Attribute& attribute);

@@ -42,7 +42,7 @@ Json json_of(const Dequantisation& how) {
 
 std::string describe_job(const std::vector<const Checkpoint*>& sources, const Planner& planner, bool is_single_file,
                          bool is_verified, const std::vector<ManifestTable>& tables, const std::string& map,
-                         const std::string& averaged, bool shares_blocks) {
+                         const std::string& averaged, bool is_placed_as_source) {
   Json description;
   description["ckpt_journal"] = 1;
   description["version"] = CKPT_VERSION;
@@ -50,7 +50,7 @@ std::string describe_job(const std::vector<const Checkpoint*>& sources, const Pl
   description["to"] = Json::parse(to_json(planner.target().layout()));
   description["single_file"] = is_single_file;
   description["verify"] = is_verified;
-  if (shares_blocks) description["reflink"] = true;
+  if (is_placed_as_source) description["placed_as_source"] = true;
   auto& parameters = description["parameters"] = Json::object();
   for (ParameterId p = 0; p < planner.target().tensors().size(); ++p)
     parameters[planner.target().tensors()[p].name] = planner.source().tensors()[planner.source_of(p)].name;
@@ -96,7 +96,7 @@ void check_same_job(const std::string& earlier, const std::string& now, const st
                                           {"averaged", "other checkpoints to average, or other weights"},
                                           {"dequantised", "another --dequantize, or another quantization_config"},
                                           {"layers", "other deltas"},
-                                          {"reflink", "another --reflink, or on another file system"},
+                                          {"placed_as_source", "an output on another file system"},
                                           {"kept", "other rows to keep (--keep)"},
                                           {"text", "another way of making text (--digits, layouts, datasets)"},
                                           {"files", "other source files"}})

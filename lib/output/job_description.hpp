@@ -12,10 +12,10 @@ namespace ckpt {
 
 /// Identifies a job, as JSON: layouts, parameters, source files with sizes and times, and whatever else determines a
 /// byte of the output. `sources`: everything that is read, oldest first. `tables`: which of their rows are kept. `map`,
-/// `averaged`: as in ManifestHistory. `shares_blocks`: arrays lie where they can share blocks with the source's.
+/// `averaged`: as in ManifestHistory. `is_placed_as_source`: arrays lie where they can share blocks with the source's.
 std::string describe_job(const std::vector<const Checkpoint*>& sources, const Planner& planner, bool is_single_file,
                          bool is_verified, const std::vector<ManifestTable>& tables, const std::string& map = {},
-                         const std::string& averaged = {}, bool shares_blocks = false);
+                         const std::string& averaged = {}, bool is_placed_as_source = false);
 
 /// Throws input, naming what has changed, if an earlier job's description differs from this job's.
 void check_same_job(const std::string& earlier, const std::string& now, const std::string& partial);

@@ -111,12 +111,12 @@ FileSpecs TargetFiles::specs(const HeldTexts& held) const {
           place_.new_name,
           store_.index() != nullptr,
           held,
-          place_.shares_blocks};
+          place_.is_placed_as_source};
 }
 
 void TargetFiles::check_format() {
   specs_.emplace(source_, planner_, where_, manifest_text_, trees_, place_.dropped, place_.new_name,
-                 store_.index() != nullptr, held_, place_.shares_blocks);
+                 store_.index() != nullptr, held_, place_.is_placed_as_source);
   held_.clear();
   warn_of_losses(*specs_, store_);
 }

@@ -36,6 +36,7 @@ struct TargetPlace {
   Pipe* pipe = nullptr;
   bool is_single_file = false;         ///< the file has room for its manifest
   DirectIo direct_io = DirectIo::off;  ///< automatic: past the page cache, as far as the file system allows it
+  bool is_placed_as_source = false;    ///< arrays begin where they could share blocks with the source
   bool shares_blocks = false;          ///< with the source, as far as the file system can
   FingerprintPlace fingerprints = FingerprintPlace::nowhere;
   bool keeps_trees = false;                ///< also where the format can only keep them
@@ -85,6 +86,7 @@ class TargetFiles {
   bool is_kept(Position card, ArrayId array) const { return kept_.contains(where_.file(card, array)); }
   /// The arrays of a single file in the order of their data, once it is made.
   std::vector<ArrayId> order() const;
+  bool is_placed_as_source() const noexcept { return place_.is_placed_as_source; }
   /// Whether `clone` is of any use.
   bool shares_blocks() const noexcept { return place_.shares_blocks; }
   /// Lets a file share what it can of a run of the source's bytes, which belongs at this offset in the chunk. Returns
