@@ -24,7 +24,7 @@ import tempfile
 import grammar
 import remedies
 
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 HERE = pathlib.Path(__file__).resolve().parent
 # More ranks than cores; as root (containers) Open MPI 4 has to be told twice. Each is ignored by the version that does not
 # know it. No TCP on one node: Open MPI 5 would complain of network interfaces that cannot reach one another. When a rank has
