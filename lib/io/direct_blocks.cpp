@@ -11,7 +11,6 @@ namespace ckpt {
 
 namespace {
 
-constexpr std::uint64_t best_block = 1536ULL << 10;
 constexpr std::uint64_t least_block = 1ULL << 20;
 constexpr std::uint64_t step = 256ULL << 10;
 constexpr std::uint64_t least_blocks = 64;
@@ -26,7 +25,7 @@ std::uint64_t usual_blocks(std::uint64_t files) {
 }
 
 std::uint64_t block_for(std::uint64_t memory_bytes, std::uint64_t count) {
-  return std::clamp(memory_bytes / count / step * step, least_block, best_block);
+  return std::clamp(memory_bytes / count / step * step, least_block, DirectBlocks::usual_block);
 }
 
 }  // namespace

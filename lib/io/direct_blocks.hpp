@@ -60,6 +60,8 @@ class DirectBlocks {
     std::uint64_t bytes = 0;             ///< from there to the end of the block, even if that block is absent
   };
 
+  /// The size of a block, if there is memory for as many as speed up reading.
+  static constexpr std::uint64_t usual_block = 1536ULL << 10;
   /// With less memory than this, prefetching is not worth its threads.
   static constexpr std::uint64_t least_memory = 16ULL << 20;
 

@@ -14,6 +14,7 @@
 #include "diagnosis/fused_rules.hpp"
 #include "diagnosis/likeness/likeness.hpp"
 #include "diagnosis/same_step.hpp"
+#include "io/direct_blocks.hpp"
 #include "jobs/average.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/name_maps.hpp"
@@ -33,6 +34,7 @@
 #include "output/target_files.hpp"
 #include "output/target_names.hpp"
 #include "output/views.hpp"
+#include "plan/block_readers.hpp"
 #include "processes/communicator.hpp"
 #include "tables/phase/table_plan.hpp"
 #include "tensor/number.hpp"
@@ -213,6 +215,19 @@ MemoryShares for_large_chunks(const MemoryShares& shares, unsigned threads) {
   return divided;
 }
 
+/// Whether the processes of a node read so much of the same blocks that the page cache serves them better: there, one
+/// process finds what another has read, but a block that is read once takes about twice as long.
+bool read_blocks_together(const Run& run, const ReshardSides& sides, const MovePlan& moves) {
+  constexpr double most_readers = 1.5;
+  if (!moves.readers.is_shared() || run.processes.local_size() == 1) return false;
+  if (!sides.tables.moves.empty()) return true;  // rows go by key, which the plan does not know
+  const std::vector<std::uint32_t> hosts = host_numbers(run.processes);
+  std::vector<std::uint32_t> here;
+  for (std::uint32_t process = 0; process < hosts.size(); ++process)
+    if (hosts[process] == hosts[run.process()]) here.push_back(process);
+  return readers_of_block(moves.planner, moves.shares, here, DirectBlocks::usual_block) > most_readers;
+}
+
 /// It refers to the sides, which must outlive it without being moved.
 struct Plan {
   Plan(Run& run, const ReshardSides& sides)
@@ -238,10 +253,7 @@ struct Plan {
     run.report.exchange = exchange->name();
     run.report.staging_bytes = exchange->staging_bytes() + memory.windows + memory.chunks;
     reader.emplace(sides.checkpoint, sides.source.placement, run.stores.reading(), memory.windows, run.open_files);
-    // Not if several processes of a node read the same files: through the page cache, one process finds what another
-    // has read.
-    const bool is_shared_here = moves.readers.is_shared() && run.processes.local_size() > 1;
-    uses_direct_io = exchange->reads_ahead() && !run.job.is_view && !is_shared_here;
+    uses_direct_io = exchange->reads_ahead() && !run.job.is_view && !read_blocks_together(run, sides, moves);
   }
 
   /// The exchange's share of memory that it does not use.
