@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The model on paper of BENCHMARKS.md, worked out: Llama-3.1-405B in bfloat16 with two float32 moments, from the 16,384
+"""The model of paper_405b.md, worked out: Llama-3.1-405B in bfloat16 with two float32 moments, from the 16,384
 cards that it was trained on (pipeline 16 × data 128 × tensor 8) to 12,288 (16 × 96 × 8), weights cut in two dimensions:
 over tp as Megatron does, the other one over dp (balanced). Shares no code with the programs.
 
