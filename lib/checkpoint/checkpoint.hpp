@@ -21,7 +21,7 @@ namespace ckpt {
 
 struct CarriedManifest;
 
-/// A checkpoint's location and its sharding.
+/// A checkpoint's location and its layout.
 struct CheckpointPlace {
   std::filesystem::path path;    ///< a directory, or the single file of a merged checkpoint
   std::optional<Layout> layout;  ///< absent: the one that the checkpoint carries

@@ -250,10 +250,8 @@ class DequantisedFiles::Builder {
     if (lies_as_codes || (weight.form == Form::bitsandbytes && !are_cut_)) return;
     const auto decision = decide(weight.codes);
     if (!decision) return;
-    Keys keys;
-    keys.at = decision->keys.at;
-    keys.at_last = decision->keys.at_last;
-    keys.replicas = decision->keys.replicas;
+    Keys keys = decision->keys.without_cuts();
+    keys.shape.reset();  // the codes'
     if (are_cut_) take_cut(weight, decision->keys, keys, decide);
     const Layout& layout = stored_.layout();
     Rule& rule = rules_.try_emplace(to_json(keys, layout.mesh), Rule{{}, keys, {}, {}}).first->second;

@@ -140,11 +140,9 @@ void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>&
   const std::size_t rank = first.shape.size();
   auto split = keys.split.value_or(std::vector<std::vector<Axis>>{});
   split.resize(std::max(rank, split.size()));
-  Keys kept;
-  kept.replicas = keys.replicas;
-  kept.shape = keys.shape;
-  kept.grid.emplace();
-  for (const auto& axes : split) kept.grid->push_back(axes.empty() ? 1 : mesh.combinations(axes));
+  Keys held;
+  held.grid.emplace();
+  for (const auto& axes : split) held.grid->push_back(axes.empty() ? 1 : mesh.combinations(axes));
   Boxes boxes;
   for (const std::uint64_t position : holders) {
     Box box{Shape(split.size()), Shape(split.size())};
@@ -154,8 +152,8 @@ void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>&
     }
     boxes.emplace(mesh.card(position), std::move(box));
   }
-  kept.boxes = std::move(boxes);
-  keys = std::move(kept);
+  held.boxes = std::move(boxes);
+  keys.override_with(held);
 }
 
 /// The boxes that just these positions have.

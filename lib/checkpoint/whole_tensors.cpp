@@ -74,10 +74,7 @@ bool hold_whole_tensors(const Layout& layout, const std::vector<CardArrays>& car
 
 Layout without_cuts(Layout layout) {
   for (Rule& rule : layout.parameters) {
-    Keys kept;
-    kept.shape = rule.keys.shape;
-    kept.at = rule.keys.at;
-    kept.replicas = rule.keys.replicas;
+    Keys kept = rule.keys.without_cuts();
     if (rule.keys.boxes) {
       std::set<std::uint64_t> coordinates;  // stages are the mesh's first axis
       for (std::uint64_t position = 0; position < layout.mesh.size(); ++position)

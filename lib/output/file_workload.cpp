@@ -122,14 +122,14 @@ Stretch FileWorkload::alone(const Chunk& chunk) const {
   return {{chunk}, {0}, chunk.bytes, move_.target.place_of(chunk)};
 }
 
-/// A stretch stays within one piece of the file. Each chunk begins in memory no earlier than in the file, so that it
+/// A stretch stays within one block of the file. Each chunk begins in memory no earlier than in the file, so that it
 /// can be cast and moved there in order.
 bool FileWorkload::extend(Stretch& stretch, const Chunk& next, std::uint64_t bytes) const {
   if (!move_.target.are_neighbours(stored(stretch.chunks.back()), next)) return false;
   const std::uint64_t place = move_.target.place_of(next);
   const std::uint64_t offset = std::max(stretch.bytes, place - stretch.place);
-  const std::uint64_t piece = chunks_.piece_bytes();
-  if (place / piece != stretch.place / piece || offset + next.bytes > bytes) return false;
+  const std::uint64_t block = chunks_.block_bytes();
+  if (place / block != stretch.place / block || offset + next.bytes > bytes) return false;
   stretch.add(next, offset);
   return true;
 }

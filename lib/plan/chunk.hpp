@@ -11,7 +11,7 @@ struct Chunk {
   Position card = 0;
   ArrayId array = 0;
   Interval elements;        ///< of the stored array
-  std::uint64_t bytes = 0;  ///< size of them, or of the memory in which they are cast
+  std::uint64_t bytes = 0;  ///< of `elements` as they are written, or, if they are cast, as cells (ChunkCasts)
 };
 
 /// Divides an array into chunks that are boxes of it, of at most about `chunk_bytes`: runs of whole slices of the

@@ -18,7 +18,7 @@ ChunkSequence::ChunkSequence(const Placement& target, std::vector<Position> card
                              ChunkOrder order)
     : target_(target),
       chunk_bytes_(chunk_bytes),
-      piece_bytes_(std::bit_floor(std::max<std::uint64_t>(chunk_bytes, 1))),
+      block_bytes_(std::bit_floor(std::max<std::uint64_t>(chunk_bytes, 1))),
       way_(order),
       one_(target, order) {
   for (const Position card : cards) cards_.push_back({.card = card});
@@ -29,8 +29,8 @@ std::optional<Chunk> ChunkSequence::next() {
   while (rest_.empty()) {
     const auto chunk = next_of_all();
     if (!chunk) return std::nullopt;
-    for (const Interval& piece : finished_.rest(chunk->card, chunk->array, chunk->elements))
-      rest_.push_back({chunk->card, chunk->array, piece, piece.size() * cell(chunk->array)});
+    for (const Interval& part : finished_.rest(chunk->card, chunk->array, chunk->elements))
+      rest_.push_back({chunk->card, chunk->array, part, part.size() * cell(chunk->array)});
     std::reverse(rest_.begin(), rest_.end());
   }
   const Chunk chunk = rest_.back();
@@ -88,11 +88,11 @@ bool ChunkSequence::look_ahead(OfCard& of) const {
     of.array = array_at(of.seen++);
     const std::uint64_t stored = target_.stored_bytes(of.array, of.card);
     std::uint64_t begin = round_up(of.end, data_alignment(stored));
-    const std::uint64_t before = begin % piece_bytes_;  // offset in its piece
-    if (before != 0 && before + stored > piece_bytes_ / 2) begin = round_up(begin, piece_bytes_);
+    const std::uint64_t before = begin % block_bytes_;  // offset in its block
+    if (before != 0 && before + stored > block_bytes_ / 2) begin = round_up(begin, block_bytes_);
     of.end = checked_add(begin, stored, "a card's arrays");
     of.rest = share_of(of.card, of.array);
-    of.pieces = 0;
+    of.blocks = 0;
   }
   const std::uint64_t byte = of.rest.lo * element(of.array);
   of.at =
@@ -102,10 +102,10 @@ bool ChunkSequence::look_ahead(OfCard& of) const {
 
 void ChunkSequence::wait_for_turn(std::size_t card) {
   OfCard& of = cards_[card];
-  turns_.emplace(of.seen, of.pieces++, card);
+  turns_.emplace(of.seen, of.blocks++, card);
 }
 
-/// Continues with the piece in progress, or else with that of the card whose turn it is.
+/// Continues with the block in progress, or else with that of the card whose turn it is.
 std::optional<Chunk> ChunkSequence::next_in_step() {
   if (!cutting_) {
     if (turns_.empty()) return std::nullopt;
@@ -114,13 +114,13 @@ std::optional<Chunk> ChunkSequence::next_in_step() {
   }
   OfCard& of = cards_[*cutting_];
   const Place at = of.at;
-  const std::uint64_t to_end = (piece_bytes_ - at.byte % piece_bytes_) / element(of.array);
+  const std::uint64_t to_end = (block_bytes_ - at.byte % block_bytes_) / element(of.array);
   const std::uint64_t most = std::clamp<std::uint64_t>(chunk_bytes_ / cell(of.array), 1, of.rest.size());
   const std::uint64_t count = std::clamp<std::uint64_t>(to_end, 1, most);
   const Chunk chunk{of.card, of.array, {of.rest.lo, of.rest.lo + count}, count * cell(of.array)};
   of.rest.lo += count;
   const bool has_more = look_ahead(of);
-  if (!has_more || of.at.file != at.file || of.at.byte / piece_bytes_ != at.byte / piece_bytes_) {
+  if (!has_more || of.at.file != at.file || of.at.byte / block_bytes_ != at.byte / block_bytes_) {
     if (has_more) wait_for_turn(*cutting_);
     cutting_.reset();
   }

@@ -18,9 +18,9 @@ namespace ckpt {
 
 /// The chunks of some of the files of a placement, in an order that all processes share.
 ///
-/// In step: files are divided into pieces, and cards take turns, one piece each. The turn goes first to the cards in
+/// In step: files are divided into blocks, and cards take turns, one block each. The turn goes first to the cards in
 /// the earliest array, and least far in it. So data that is read from a source is still in memory when neighbouring
-/// cards need it, and a piece can be written at once. A piece lies between two multiples of a power of two of bytes,
+/// cards need it, and a block can be written at once. A block lies between two multiples of a power of two of bytes,
 /// and includes as many arrays as lie there; if places in files are not known, it is half as large, and contains one
 /// array, or small ones.
 ///
@@ -38,9 +38,9 @@ class ChunkSequence {
   ChunkSequence(const Placement& target, std::vector<Position> cards, std::uint64_t chunk_bytes,
                 ChunkOrder order = ChunkOrder::in_step);
 
-  /// Makes pieces follow the places in the files. Systems keep written data in blocks of memory of such sizes at such
-  /// places: data across their borders takes several more, and a quarter more time. But if a source is read block by
-  /// block, more blocks are needed at a time.
+  /// Makes blocks follow the places in the files. Systems keep written data in memory of such sizes for such places:
+  /// data across their borders takes several more, and a quarter more time. But of a source that is read in blocks of
+  /// its own, more are needed at a time.
   void take_places(Places places) { places_ = std::move(places); }
   /// Sets the bytes of an element of each array in a chunk, if they differ from its stored size.
   void take_cells(std::vector<std::uint64_t> cells) { cells_ = std::move(cells); }
@@ -55,8 +55,8 @@ class ChunkSequence {
   void skip(Finished finished) { finished_ = std::move(finished); }
 
   std::optional<Chunk> next();
-  /// Returns the maximum size of a piece.
-  std::uint64_t piece_bytes() const noexcept { return piece_bytes_; }
+  /// Returns the maximum size of a block.
+  std::uint64_t block_bytes() const noexcept { return block_bytes_; }
 
  private:
   /// How far a card's arrays have been divided.
@@ -67,9 +67,9 @@ class ChunkSequence {
     Interval rest = {};        // its remaining elements
     std::uint64_t end = 0;     // its end, if places are not known
     Place at = {};             // where the remaining elements begin
-    std::uint64_t pieces = 0;  // pieces of the array that have been taken
+    std::uint64_t blocks = 0;  // blocks of the array that have been taken
   };
-  /// A card's position in the queue for the next piece: arrays, and pieces of the last one; and the card.
+  /// A card's position in the queue for the next block: arrays, and blocks of the last one; and the card.
   using Turn = std::tuple<std::size_t, std::uint64_t, std::size_t>;
 
   std::uint64_t element(ArrayId array) const { return target_.arrays()[array].dtype.size; }
@@ -87,7 +87,7 @@ class ChunkSequence {
 
   const Placement& target_;
   std::uint64_t chunk_bytes_;
-  std::uint64_t piece_bytes_;  // of a file
+  std::uint64_t block_bytes_;  // of a file
   ChunkOrder way_;
   Places places_;
   std::vector<std::uint64_t> cells_;
@@ -100,7 +100,7 @@ class ChunkSequence {
   std::optional<std::size_t> cutting_;  // the card whose turn it is
   ChunkMerge one_;                      // by tensor: merges one array
   Finished finished_;
-  std::vector<Chunk> rest_;  // pieces of the last chunk that was divided, last piece first
+  std::vector<Chunk> rest_;  // parts of the last chunk that was divided, last one first
 };
 
 }  // namespace ckpt

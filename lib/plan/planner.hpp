@@ -42,8 +42,9 @@ class Planner {
   /// For each target parameter, null or where its elements lie in the source's parameters; empty: null for all.
   using Links = std::vector<std::shared_ptr<const TensorLinks>>;
 
-  /// source_of[p] is the source's parameter that target parameter p takes its elements from (of the same shape); with
-  /// links[p] it is only one of them, of the same dtype as all. In a chunk of the target they have the source's dtype.
+  /// source_of[p] is the source's parameter of which target parameter p takes its elements, of the same shape. With
+  /// links[p] it is one of several, of any shape, which all have one dtype. In a chunk of the target, elements have the
+  /// source's dtype.
   Planner(const Placement& source, const Placement& target, std::vector<ParameterId> source_of, const Readers& readers,
           Links links = {})
       : source_(source),

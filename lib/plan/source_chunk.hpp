@@ -8,7 +8,7 @@ namespace ckpt {
 struct SourceChunk {
   std::uint64_t file = 0;
   std::uint64_t dataset = 0;
-  std::uint64_t number = 0;  ///< of the chunks' bytes before it, in chunks
+  std::uint64_t number = 0;  ///< its index in the order of the array's elements
   friend bool operator==(const SourceChunk&, const SourceChunk&) = default;
 };
 

@@ -49,7 +49,7 @@ WriteShares::WriteShares(const Placement& target, std::uint32_t processes, bool 
 WriteShares::WriteShares(const Placement& target, std::vector<std::uint32_t> order, bool is_cut)
     : target_(target), begins_(order.size()), order_(std::move(order)), number_(order_.size()) {
   const auto processes = static_cast<std::uint32_t>(order_.size());
-  for (std::uint32_t stretch = 0; stretch < processes; ++stretch) number_[order_[stretch]] = stretch;
+  for (std::uint32_t share = 0; share < processes; ++share) number_[order_[share]] = share;
   if (processes == 1) return;
   const Position cards = target.mesh().size();
   std::vector<std::uint64_t> bytes(cards, 1);  // files without data are distributed, too
@@ -86,7 +86,7 @@ WriteShares::Place WriteShares::inside(Position card, std::uint64_t bytes) const
       continue;
     }
     const std::uint64_t element = target_.arrays()[array].dtype.size;
-    // The first stretch is never empty: its process completes a single file.
+    // The first share is never empty: its process completes a single file.
     const std::uint64_t blocks = std::max<std::uint64_t>((bytes + cut_bytes / 2) / cut_bytes, array == 0 ? 1 : 0);
     const std::uint64_t cut = blocks * cut_bytes;
     return {card, array, std::min(cut, stored) / element};
@@ -94,35 +94,35 @@ WriteShares::Place WriteShares::inside(Position card, std::uint64_t bytes) const
   return {card + 1, 0, 0};
 }
 
-WriteShares::Place WriteShares::end_of(std::uint32_t stretch) const {
-  return stretch + 1 < begins_.size() ? begins_[stretch + 1] : Place{target_.mesh().size(), 0, 0};
+WriteShares::Place WriteShares::end_of(std::uint32_t share) const {
+  return share + 1 < begins_.size() ? begins_[share + 1] : Place{target_.mesh().size(), 0, 0};
 }
 
-std::uint32_t WriteShares::stretch_of(Position card) const {
+std::uint32_t WriteShares::share_of(Position card) const {
   const auto behind = std::upper_bound(begins_.begin(), begins_.end(), Place{card, 0, 0});
   return static_cast<std::uint32_t>(behind - begins_.begin()) - 1;
 }
 
 std::span<const std::uint32_t> WriteShares::writers(Position card) const {
   const auto behind = std::lower_bound(begins_.begin(), begins_.end(), Place{card + 1, 0, 0});
-  const std::uint32_t first = stretch_of(card);
+  const std::uint32_t first = share_of(card);
   const auto last = std::max(first, static_cast<std::uint32_t>(behind - begins_.begin()) - 1);
   return std::span(order_).subspan(first, last - first + 1);
 }
 
 std::vector<Position> WriteShares::owned_by(std::uint32_t process) const {
-  const std::uint32_t stretch = number_[process];
+  const std::uint32_t share = number_[process];
   std::vector<Position> cards;
-  for (Position card = begins_[stretch].card; card < std::min(end_of(stretch).card + 1, target_.mesh().size()); ++card)
-    if (stretch_of(card) == stretch) cards.push_back(card);
+  for (Position card = begins_[share].card; card < std::min(end_of(share).card + 1, target_.mesh().size()); ++card)
+    if (share_of(card) == share) cards.push_back(card);
   return cards;
 }
 
 std::vector<Position> WriteShares::written_by(std::uint32_t process) const {
-  const std::uint32_t stretch = number_[process];
+  const std::uint32_t share = number_[process];
   std::vector<Position> cards = owned_by(process);
-  const Position first = begins_[stretch].card;
-  if (first < target_.mesh().size() && stretch_of(first) < stretch && begins_[stretch] != end_of(stretch))
+  const Position first = begins_[share].card;
+  if (first < target_.mesh().size() && share_of(first) < share && begins_[share] != end_of(share))
     cards.insert(cards.begin(), first);
   return cards;
 }

@@ -9,20 +9,20 @@
 
 namespace ckpt {
 
-/// Returns the processes in an order in which each writes near what its host reads: host by host, in the order of the
-/// source cards that each host reads, weighed by `card_bytes`; by number if `owners` is empty. `hosts`: each process's,
-/// as a number.
+/// Returns the processes in an order in which each writes near what its host reads; by number if `owners` is empty.
+/// Hosts follow one another by the source cards that they read, weighed by `card_bytes`. `hosts`: each process's, as a
+/// number.
 std::vector<std::uint32_t> order_by_hosts(const Owners& owners, const std::vector<std::uint64_t>& card_bytes,
                                           const std::vector<std::uint32_t>& hosts);
 
 /// Which process writes which part of the target's data. All data in one sequence, card by card and array by array, is
-/// divided into stretches of about equal size, one for each process. Borders lie between cards if that costs little,
+/// divided into shares of about equal size, one for each process. Borders lie between cards if that costs little,
 /// otherwise within arrays at multiples of 1 MiB. Every process computes the same shares.
 class WriteShares {
  public:
   /// `is_cut`: whether several processes may write one card's files.
   WriteShares(const Placement& target, std::uint32_t processes, bool is_cut = true);
-  /// `order`: the processes, as the stretches follow one another.
+  /// `order`: the processes, as the shares follow one another.
   WriteShares(const Placement& target, std::vector<std::uint32_t> order, bool is_cut);
 
   std::uint32_t processes() const noexcept { return static_cast<std::uint32_t>(begins_.size()); }
@@ -49,14 +49,14 @@ class WriteShares {
   };
 
   Place inside(Position card, std::uint64_t bytes) const;
-  Place end_of(std::uint32_t stretch) const;
-  /// The stretch in which a card's data begin.
-  std::uint32_t stretch_of(Position card) const;
+  Place end_of(std::uint32_t share) const;
+  /// The share in which a card's data begin.
+  std::uint32_t share_of(Position card) const;
 
   const Placement& target_;
-  std::vector<Place> begins_;          // by stretch
-  std::vector<std::uint32_t> order_;   // processes by stretch
-  std::vector<std::uint32_t> number_;  // stretches by process
+  std::vector<Place> begins_;          // by share
+  std::vector<std::uint32_t> order_;   // processes by share
+  std::vector<std::uint32_t> number_;  // shares by process
 };
 
 }  // namespace ckpt

@@ -12,8 +12,8 @@ DType opaque_type(std::string_view name) {
   return {ElementKind::other, ByteOrder::little, 1, std::string(name), ""};
 }
 
-ElementWords::ElementWords(std::initializer_list<Entry> entries) {
-  for (const Entry& each : entries) {
+ElementWords::ElementWords(std::span<const ElementWord> rows) {
+  for (const ElementWord& each : rows) {
     const auto number = number_type(each.type);
     pairs_.push_back({each.word, number ? *number : opaque_type(each.type)});
   }

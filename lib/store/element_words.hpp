@@ -1,7 +1,7 @@
 #pragma once
 
-#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,14 +18,16 @@ bool is_bytes(const DType& dtype);
 /// The remedy for a format that does not take them.
 std::string name_number_type(const DType& dtype, const std::string& name);
 
+/// A row of a format's table of element types, for which `decides_each_type` (tensor/known_types.hpp) is asserted.
+struct ElementWord {
+  std::string_view word;  ///< a literal
+  std::string_view type;  ///< DType's name, or an opaque type's if no number has this name
+};
+
 /// A format's names of element types, mapped in both directions.
 class ElementWords {
  public:
-  struct Entry {
-    std::string_view word;  ///< a literal
-    std::string_view type;  ///< DType's name, or an opaque type's if no number has this name
-  };
-  ElementWords(std::initializer_list<Entry> entries);
+  explicit ElementWords(std::span<const ElementWord> rows);
 
   /// Returns nothing for words that the format does not have.
   std::optional<DType> type(std::string_view word) const;

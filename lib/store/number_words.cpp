@@ -6,51 +6,47 @@
 #include <string>
 
 #include "store/element_words.hpp"
+#include "tensor/known_types.hpp"
 
 namespace ckpt {
 
 namespace {
 
-/// float8_e4m3 is not among them: in ml_dtypes it has infinities, elsewhere it does not.
+/// Besides our own. float8_e4m3 is not among them: in ml_dtypes it has infinities, elsewhere it does not.
 const ElementWords& known_words() {
-  static const ElementWords all{{"bfloat16", "bf16"},
-                                {"float16", "f16"},
-                                {"half", "f16"},
-                                {"fp16", "f16"},
-                                {"float32", "f32"},
-                                {"float", "f32"},
-                                {"fp32", "f32"},
-                                {"float64", "f64"},
-                                {"double", "f64"},
-                                {"fp64", "f64"},
-                                {"float8_e4m3fn", "f8_e4m3"},
-                                {"f8_e4m3fn", "f8_e4m3"},
-                                {"fp8_e4m3fn", "f8_e4m3"},
-                                {"fp8_e4m3", "f8_e4m3"},
-                                {"f8e4m3fn", "f8_e4m3"},
-                                {"float8_e5m2", "f8_e5m2"},
-                                {"fp8_e5m2", "f8_e5m2"},
-                                {"f8e5m2", "f8_e5m2"},
-                                {"float8_e4m3fnuz", "f8_e4m3fnuz"},
-                                {"f8_e4m3fnuz", "f8_e4m3fnuz"},
-                                {"float8_e5m2fnuz", "f8_e5m2fnuz"},
-                                {"f8_e5m2fnuz", "f8_e5m2fnuz"},
-                                {"float8_e8m0fnu", "f8_e8m0"},
-                                {"f8_e8m0", "f8_e8m0"},
-                                {"float4_e2m1fn_x2", "f4_e2m1x2"},
-                                {"f4_e2m1x2", "f4_e2m1x2"},
-                                {"int4x2", "int4x2"},
-                                {"hif8", "hif8"},
-                                {"int8", "i8"},
-                                {"int16", "i16"},
-                                {"int32", "i32"},
-                                {"int64", "i64"},
-                                {"uint8", "u8"},
-                                {"uint16", "u16"},
-                                {"uint32", "u32"},
-                                {"uint64", "u64"},
-                                {"complex64", "c64"},
-                                {"complex128", "c128"}};
+  static constexpr ElementWord rows[] = {{"bfloat16", "bf16"},
+                                         {"float16", "f16"},
+                                         {"half", "f16"},
+                                         {"fp16", "f16"},
+                                         {"float32", "f32"},
+                                         {"float", "f32"},
+                                         {"fp32", "f32"},
+                                         {"float64", "f64"},
+                                         {"double", "f64"},
+                                         {"fp64", "f64"},
+                                         {"float8_e4m3fn", "f8_e4m3"},
+                                         {"f8_e4m3fn", "f8_e4m3"},
+                                         {"fp8_e4m3fn", "f8_e4m3"},
+                                         {"fp8_e4m3", "f8_e4m3"},
+                                         {"f8e4m3fn", "f8_e4m3"},
+                                         {"float8_e5m2", "f8_e5m2"},
+                                         {"fp8_e5m2", "f8_e5m2"},
+                                         {"f8e5m2", "f8_e5m2"},
+                                         {"float8_e4m3fnuz", "f8_e4m3fnuz"},
+                                         {"float8_e5m2fnuz", "f8_e5m2fnuz"},
+                                         {"float8_e8m0fnu", "f8_e8m0"},
+                                         {"float4_e2m1fn_x2", "f4_e2m1x2"},
+                                         {"int8", "i8"},
+                                         {"int16", "i16"},
+                                         {"int32", "i32"},
+                                         {"int64", "i64"},
+                                         {"uint8", "u8"},
+                                         {"uint16", "u16"},
+                                         {"uint32", "u32"},
+                                         {"uint64", "u64"},
+                                         {"complex64", "c64"},
+                                         {"complex128", "c128"}};
+  static const ElementWords all(rows);
   return all;
 }
 
@@ -72,8 +68,9 @@ std::string bare(std::string_view word) {
 
 std::optional<DType> type_by_word(std::string_view word) {
   const std::string text = bare(word);
-  auto known = known_words().type(text);
-  return known ? std::move(known) : number_type(text);
+  if (auto known = known_words().type(text)) return known;
+  if (std::ranges::find(moved_types, text, &MovedType::name) != moved_types.end()) return opaque_type(text);
+  return number_type(text);
 }
 
 bool seems_float(std::string_view word, std::uint64_t bytes) {

@@ -235,8 +235,8 @@ class SourceStore {
 
   virtual std::unique_ptr<SourceFile> open(const std::filesystem::path& file, const FileCatalog& catalog) = 0;
 
-  /// Returns the type in which elements are read that a NumberRule declares to be of type `wanted`, and their file of
-  /// type `stored`, which has the same size.
+  /// Returns the type in which elements are read. `wanted`: what a NumberRule declares them to be; `stored`: what their
+  /// file does, of the same size.
   virtual DType read_as(const DType& wanted, const DType& /*stored*/) const { return wanted; }
 
   /// Returns what a file's format stores besides the elements of tensors, including values that no attribute can hold,
@@ -272,7 +272,8 @@ struct FormatTraits {
   bool shows_others = false;  ///< a file can show elements of other files (FileSpec::Array::views)
   bool ends_with_manifest = false;  ///< the manifest lies after all data, so that it can hold what is known only when
                                     ///< the data has been written
-  bool lacks_small_floats = false;  ///< types of one or two bytes that attributes make floats
+  bool lacks_small_floats = false;  ///< it has no types for floats of one or two bytes: an attribute says which
+                                    ///< integers are floats
   bool is_read_by_ranks = false;    ///< frameworks' ranks load such files, and expect their own names for them
   bool lacks_empty = false;         ///< tensors without elements have no place
   bool streams_texts = false;       ///< long texts go into a file without being held (FileSpec::Array::texts)

@@ -2,27 +2,21 @@
 #include <set>
 
 #include "contracts/store_specs.hpp"
+#include "store/element_words.hpp"
 #include "store/kept_tree.hpp"
+#include "tensor/known_types.hpp"
 
 namespace ckpt::contract {
 
 namespace {
 
-const std::vector<std::string> number_names{
-    "bool", "i8",   "i16",     "i32",     "i64", "u8",   "u16",   "u32",   "u64",   "f16",   "f32",
-    "f64",  "bf16", "f8_e4m3", "f8_e5m2", "c64", "c128", "i16be", "u32be", "f32be", "f64be",
-};
-
-/// Numbers of each kind, and two types that have no more than a name.
+/// Every type of numbers, those that are only moved, and one that has no more than a name.
 std::vector<DType> each_type() {
   std::vector<DType> types;
-  for (const std::string& name : number_names) {
-    const auto type = number_type(name);
-    INFO(name);
-    REQUIRE(type);
-    types.push_back(*type);
-  }
-  types.push_back({ElementKind::other, ByteOrder::little, 1, "f8_e8m0", ""});
+  for (const KnownType& each : known_types)
+    for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
+      if (order == ByteOrder::little || each.size > 1) types.push_back(*number_type(each.kind, each.size, order));
+  for (const MovedType& each : moved_types) types.push_back(opaque_type(each.name));
   types.push_back({ElementKind::other, ByteOrder::little, 3, "a type of its own", "known to nobody"});
   return types;
 }

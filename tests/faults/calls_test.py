@@ -4,24 +4,31 @@ file, or does its work all the same; it never writes anything wrong."""
 import errno
 import json
 import os
+import pathlib
 import random
+import re
 import struct
 import subprocess
 
-from harness import Job, Place, arguments, check, run_cases, temporary_directory
+from harness import ENVIRONMENT, LIMIT_S, Job, Place, arguments, check, run_cases, temporary_directory
 
-AGAIN = {"EINTR", "short", "EOPNOTSUPP"}  # nothing has failed: to be done again, gone on with, or done without
+AGAIN = {"EINTR", "short", "EOPNOTSUPP", "EAGAIN"}  # nothing has failed: to be done again, gone on with, or done without
 WAYS = {
     "pwrite": ["ENOSPC", "EIO", "short", "EDQUOT", "EINTR"],
     "fallocate": ["ENOSPC", "EOPNOTSUPP", "EINTR", "EDQUOT"],
+    "ftruncate": ["EIO", "ENOSPC", "EINTR", "EDQUOT"],
     "fsync": ["EIO", "EINTR", "ENOSPC", "EDQUOT"],
     "rename": ["EIO", "ENOSPC"],
     "renameat2": ["EIO", "ENOSPC", "EROFS", "EINVAL", "EEXIST"],
     "mmap": ["ENOMEM", "ENODEV"],
     "pread": ["EIO", "short", "EINTR", "ESTALE"],
+    "preadv2": ["EOPNOTSUPP", "EAGAIN", "EIO", "EINTR"],  # what it reads is asked for again by pread
     "open": ["EMFILE", "EIO", "EACCES", "ENOSPC", "EINTR"],
     "mkdir": ["ENOSPC", "EACCES"],
 }
+# Wrapped calls that these jobs do not make: on standard output (`streamed`), and for blocks that are shared (reflink_test.py).
+ELSEWHERE = {"write", "ioctl"}
+STREAMED = ["ENOSPC", "EIO", "short", "EDQUOT", "EINTR"]
 
 
 def calls(job):
@@ -41,23 +48,26 @@ def points(count, most, dice):
     return sorted({1, count, *dice.sample(range(2, count), most - 2)})
 
 
-def status_of(way, done):
+def status_of(way, errors):
     """A full disk or quota may pass, and a stale handle, unless HDF5 is told of it, which passes on its words alone, or it is the
     lock's, which somebody has replaced then."""
-    if way == "ESTALE" and ("HDF5: " in done.errors or "it is not what this job made" in done.errors):
+    if way == "ESTALE" and ("HDF5: " in errors or "it is not what this job made" in errors):
         return 1
     return 75 if way in ("ENOSPC", "EDQUOT", "ESTALE") else 1
 
 
+def action_of(way):
+    return "short" if way == "short" else getattr(errno, way)
+
+
 def fail(job, function, number, way):
     job.clear()
-    action = "short" if way == "short" else getattr(errno, way)
-    done = job.run(["--threads", "1"], {"at": f"{function} {number} {action}"})
+    done = job.run(["--threads", "1"], {"at": f"{function} {number} {action_of(way)}"})
     job.check_left(done)
     check(done.status == 0 or way not in AGAIN or function in ("open", "mkdir"),
           f"{function} {number}, {way}: nothing had failed: {done}")
     if done.status != 0:
-        job.check_message(done, status_of(way, done), str(job.place.directory))
+        job.check_message(done, status_of(way, done.errors), str(job.place.directory))
     return min(done.status, 1)
 
 
@@ -67,6 +77,8 @@ def is_ext(directory):
 
 def all_are_made(counts, asks_for_blocks):
     """So that no way to fail is left out unnoticed."""
+    wrapped = set(re.findall(r'fault(?:_of)?\("(\w+)"', pathlib.Path(__file__).with_name("interpose.c").read_text()))
+    check(wrapped == ELSEWHERE.union(WAYS), f"interpose.c wraps {', '.join(sorted(wrapped))}: let each fail here, or say where it does")
     elsewhere = set() if asks_for_blocks else {"fallocate"}
     never = set(WAYS).difference(elsewhere, *counts.values())
     check(not never, f"calls that no job makes: {', '.join(sorted(never))}")
@@ -93,6 +105,27 @@ def on_one_rank(job, number):
     job.check_message(done, 75, str(job.partial), "No space left on device")
     job.clear()
     job.check_again()
+
+
+def streamed(job, dice):
+    """Standard output, which is a file here: a write that fails ends the job with one message, and others are gone on with."""
+    file, log = job.place.directory / "streamed.safetensors", job.place.directory / "streamed.log"
+
+    def run(faults):
+        command = job.command(["--threads", "1", "--format", "safetensors"], faults, output="-")
+        with open(file, "wb") as out:
+            return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENVIRONMENT}, timeout=LIMIT_S)
+    undisturbed = run({"log": log})
+    check(undisturbed.returncode == 0, f"undisturbed: {undisturbed}")
+    count, whole = log.read_text().splitlines().count(f"write {file}"), file.read_bytes()
+    check(count > 0, f"nothing is written: {undisturbed}")
+    for way, number in zip(STREAMED, sorted(dice.choices(range(1, count + 1), k=len(STREAMED)))):
+        done = run({"at": f"write {number} {action_of(way)}", "for": file.name})
+        if way in AGAIN:
+            check(done.returncode == 0 and file.read_bytes() == whole, f"write {number}, {way}: nothing had failed: {done}")
+            continue
+        messages = [line for line in done.stderr.splitlines() if ": error: " in line]
+        check(done.returncode == status_of(way, done.stderr) and len(messages) == 1 and os.strerror(getattr(errno, way)) in messages[0], f"write {number}, {way}: {done}")
 
 
 def not_allowed(job):
@@ -164,10 +197,12 @@ def main():
         shared = place.reshard(output="shared", ranks=2)
         locked, done_file = place.merge("locked.h5"), place.directory / "done.txt"
         noted = place.reshard("--done", done_file).write_to(place.directory / "20190720" / "6")
+        piped = place.merge("piped.h5")
         full, asks_for_blocks = place.merge(), is_ext(directory)  # for the blocks of each file
         run_cases({"every call is made": lambda: all_are_made(counts, asks_for_blocks),
                    **({"no blocks": lambda: without_blocks(full), "too many blocks": lambda: more_than_is_there(place)} if asks_for_blocks else {}),
                    "the lock": lambda: lock_in_two_writes(locked), "the line": lambda: line_of_done_file(noted, done_file),
+                   "standard output": lambda: streamed(piped, random.Random(options.seed)),
                    "another user": lambda: not_allowed(shared), direct.name: lambda: on_one_rank(direct, 5), exchanged.name: lambda: on_one_rank(exchanged, 100)} |
                   {job.name: fail_each(job, counts[job.name], options.points, dice) for job in jobs}, at_once=2)
 

@@ -34,6 +34,15 @@ void Keys::override_with(const Keys& over) {
   take(replicas, over.replicas);
 }
 
+Keys Keys::without_cuts() const {
+  Keys kept;
+  kept.shape = shape;
+  kept.at = at;
+  kept.at_last = at_last;
+  kept.replicas = replicas;
+  return kept;
+}
+
 Keys Keys::plain() const {
   Keys keys = *this;
   if (split && split->empty()) keys.split.reset();

@@ -34,6 +34,7 @@ struct Parts {
   friend bool operator==(const Parts&, const Parts&) = default;
 };
 
+/// The key `pad`, for one dimension: its logical size, and what its stored length is a multiple of.
 struct Pad {
   std::uint64_t size = 0;
   std::uint64_t multiple_of = 1;
@@ -42,6 +43,7 @@ struct Pad {
   friend bool operator==(const Pad&, const Pad&) = default;
 };
 
+/// The key `flat`: what `split` leaves is cut over an axis as one flat run, padded to a multiple.
 struct Flat {
   Axis axis = 0;
   std::uint64_t multiple_of = 1;
@@ -75,8 +77,11 @@ struct Keys {
   std::optional<std::vector<std::uint64_t>> grid;
   std::optional<Replicas> replicas;
 
-  /// Takes the keys of `over`, and keeps its own where `over` has none.
+  /// Takes the keys of `over`, and keeps its own where `over` has none. If `over` has boxes, its own keys that cut are
+  /// dropped, and `at`.
   void override_with(const Keys& over);
+  /// Returns the keys that remain where nothing cuts the tensor: its shape, where it lives, and how replicas count.
+  Keys without_cuts() const;
   /// Returns the keys without those that say only the default. Two rules that borrow nothing mean the same if these are
   /// equal.
   Keys plain() const;
@@ -84,6 +89,7 @@ struct Keys {
   friend bool operator==(const Keys&, const Keys&) = default;
 };
 
+/// An entry of the key `parameters`: the names that it is for, and what cards store of them.
 struct Rule {
   std::vector<Pattern> names;
   Keys keys;
@@ -93,6 +99,7 @@ struct Rule {
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
+/// An entry of the key `rename`: the logical names of stored ones.
 struct Rename {
   Pattern stored;  ///< common names, the same on all cards (CardNames)
   Pattern name;
@@ -101,6 +108,7 @@ struct Rename {
   friend bool operator==(const Rename&, const Rename&) = default;
 };
 
+/// An entry of the key `indices`: how the number {i} in stored names counts over the cards of some axes.
 struct IndexRule {
   Pattern in;              ///< contains the capture {i}, which matches only digits, and with `restart` also {chunk}
   std::vector<Axis> axes;  ///< major first

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "layout/placement/quantised_weights.hpp"
+#include "tensor/known_types.hpp"
 
 namespace ckpt {
 
@@ -102,9 +103,9 @@ bool is_packed_word(std::string_view leaf) {
 /// Returns whether the dtype alone shows that it holds codes.
 bool is_small_float(const DType& dtype) {
   if (is_fp8(dtype)) return true;
-  return dtype.kind == ElementKind::other &&
-         (dtype.name == "f8_e4m3fnuz" || dtype.name == "f8_e5m2fnuz" || dtype.name == "f4_e2m1x2" ||
-          dtype.name == "int4x2" || dtype.name == "hif8");
+  return dtype.kind == ElementKind::other && std::ranges::any_of(moved_types, [&](const MovedType& each) {
+           return each.holds_codes && dtype.name == each.name;
+         });
 }
 
 class Ties {

@@ -305,11 +305,7 @@ Placement PlacementBuilder::finish() {
 
 void drop_cuts(Keys& keys) {
   if (keys.boxes || (keys.flat && keys.shape)) return;
-  Keys kept;
-  kept.shape = std::move(keys.shape);
-  kept.at = std::move(keys.at);
-  kept.replicas = keys.replicas;
-  keys = std::move(kept);
+  keys = keys.without_cuts();
 }
 
 }  // namespace ckpt

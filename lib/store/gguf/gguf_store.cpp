@@ -14,7 +14,7 @@
 #include "store/guarded_reading.hpp"
 #include "store/offset_file.hpp"
 #include "store/read_only_store.hpp"
-#include "tensor/dtype.hpp"
+#include "tensor/known_types.hpp"
 
 namespace ckpt {
 
@@ -47,7 +47,7 @@ constexpr std::uint64_t array_type = 9;
 struct ElementType {
   std::uint64_t number;
   std::string_view name;
-  std::string_view ours = {};
+  std::string_view type = {};
 };
 constexpr std::array element_types{
     ElementType{0, "F32", "f32"},  ElementType{1, "F16", "f16"},    ElementType{2, "Q4_0"},
@@ -61,6 +61,9 @@ constexpr std::array element_types{
     ElementType{26, "I32", "i32"}, ElementType{27, "I64", "i64"},   ElementType{28, "F64", "f64"},
     ElementType{29, "IQ1_M"},      ElementType{30, "BF16", "bf16"}, ElementType{34, "TQ1_0"},
     ElementType{35, "TQ2_0"},      ElementType{39, "MXFP4"}};
+static_assert(decides_each_type(element_types,
+                                {"bool", "u8", "u16", "u32", "u64", "c32", "c64", "c128", "f8_e4m3", "f8_e5m2",
+                                 "f8_e4m3fnuz", "f8_e5m2fnuz", "f8_e8m0", "f4_e2m1x2", "int4x2", "hif8"}));
 
 [[noreturn]] void refuse_gguf(const std::string& object, const std::string& found, const std::string& expected) {
   throw Error(Kind::input, object, {found, expected, damaged});
@@ -212,10 +215,10 @@ void check_apart(const Schema& schema, const std::vector<StoredArray>& arrays) {
 /// Adds a tensor to a schema.
 void add(const FoundTensor& tensor, Interval data, std::vector<StoredArray>& arrays, Schema& schema) {
   Dataset& dataset = schema.datasets.emplace_back();
-  const auto* const type = std::ranges::find(element_types, tensor.type, &ElementType::number);
-  if (type == element_types.end() || type->ours.empty()) {
+  const auto* const found = std::ranges::find(element_types, tensor.type, &ElementType::number);
+  if (found == element_types.end() || found->type.empty()) {
     const std::string name =
-        type == element_types.end() ? "number " + std::to_string(tensor.type) : std::string(type->name);
+        found == element_types.end() ? "number " + std::to_string(tensor.type) : std::string(found->name);
     arrays.push_back(unreadable(tensor.name, Error(Kind::input, "",
                                                    {"elements of GGUF's type " + name,
                                                     "numbers (F32, F16, BF16)",
@@ -223,7 +226,7 @@ void add(const FoundTensor& tensor, Interval data, std::vector<StoredArray>& arr
                                                     {Advice::What::leave_out, ""}})));
     return;
   }
-  arrays.push_back({tensor.name, *number_type(type->ours), tensor.shape, std::nullopt, false, {}});
+  arrays.push_back({tensor.name, *number_type(found->type), tensor.shape, std::nullopt, false, {}});
   const std::uint64_t bytes = checked_mul(numel(tensor.shape), arrays.back().dtype.size, "a tensor");
   if (tensor.offset > data.size() || bytes > data.size() - tensor.offset)
     throw Error(Kind::input, "/" + tensor.name,

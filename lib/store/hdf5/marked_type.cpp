@@ -5,14 +5,14 @@
 #include "store/element_words.hpp"
 #include "store/hdf5/datatype.hpp"
 #include "store/number_words.hpp"
+#include "tensor/known_types.hpp"
 
 namespace ckpt::hdf5 {
 
 namespace {
 
 /// Marks that are written for types that HDF5 does not have, or that another type was interpreted as.
-const ElementWords& marks() {
-  static const ElementWords all{{"bfloat16", "bf16"},
+constexpr ElementWord rows[] = {{"bfloat16", "bf16"},
                                 {"float16", "f16"},
                                 {"float8_e4m3fn", "f8_e4m3"},
                                 {"float8_e5m2", "f8_e5m2"},
@@ -22,6 +22,11 @@ const ElementWords& marks() {
                                 {"float4_e2m1fn_x2", "f4_e2m1x2"},
                                 {"int4x2", "int4x2"},
                                 {"hif8", "hif8"}};
+static_assert(decides_each_type(rows, {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64",
+                                       "c32", "c64", "c128"}));
+
+const ElementWords& marks() {
+  static const ElementWords all(rows);
   return all;
 }
 

@@ -11,8 +11,10 @@
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "store/element_words.hpp"
 #include "store/npz/npy_header.hpp"
 #include "store/number_words.hpp"
+#include "tensor/known_types.hpp"
 
 namespace ckpt::orbax {
 
@@ -66,15 +68,58 @@ constexpr std::array in_bytes{
     "int4",          "uint4",         "int2",         "uint2", "float8_e4m3", "float8_e3m4", "float8_e4m3b11fnuz",
     "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"};
 
+/// Returns the type of the byte in which an element of such a type lies; nothing for other types.
+std::optional<DType> byte_type(std::string_view word) {
+  if (std::find(in_bytes.begin(), in_bytes.end(), word) == in_bytes.end()) return std::nullopt;
+  return number_type(word.starts_with("int") ? "i8" : "u8");
+}
+
 void set_type(ZarrArray& array, const std::string& word) {
   const bool is_numpys = !word.empty() && (word[0] == '<' || word[0] == '>' || word[0] == '|');
-  auto type = is_numpys ? npz::npy_type(word) : type_by_word(word);
-  if (!type && std::find(in_bytes.begin(), in_bytes.end(), word) != in_bytes.end()) {
-    type = number_type(word.starts_with("int") ? "i8" : "u8");
+  auto type = byte_type(word);
+  if (type)
     array.mark = word;
-  }
+  else
+    type = is_numpys ? npz::npy_type(word) : type_by_word(word);
   if (!type) refuse_form("elements of type " + word);
   array.dtype = *type;
+}
+
+/// Those that are written.
+constexpr ElementWord rows[] = {{"|b1", "bool"},
+                                {"|i1", "i8"},
+                                {"<i2", "i16"},
+                                {"<i4", "i32"},
+                                {"<i8", "i64"},
+                                {"|u1", "u8"},
+                                {"<u2", "u16"},
+                                {"<u4", "u32"},
+                                {"<u8", "u64"},
+                                {"<f2", "f16"},
+                                {"<f4", "f32"},
+                                {"<f8", "f64"},
+                                {"<c8", "c64"},
+                                {"<c16", "c128"},
+                                {">i2", "i16be"},
+                                {">i4", "i32be"},
+                                {">i8", "i64be"},
+                                {">u2", "u16be"},
+                                {">u4", "u32be"},
+                                {">u8", "u64be"},
+                                {">f2", "f16be"},
+                                {">f4", "f32be"},
+                                {">f8", "f64be"},
+                                {"bfloat16", "bf16"},
+                                {"float8_e4m3fn", "f8_e4m3"},
+                                {"float8_e5m2", "f8_e5m2"},
+                                {"float8_e4m3fnuz", "f8_e4m3fnuz"},
+                                {"float8_e5m2fnuz", "f8_e5m2fnuz"},
+                                {"float8_e8m0fnu", "f8_e8m0"}};
+static_assert(decides_each_type(rows, {"c32", "f4_e2m1x2", "int4x2", "hif8"}));
+
+const ElementWords& words() {
+  static const ElementWords all(rows);
+  return all;
 }
 
 bool is_zero(const Json& fill) {
@@ -259,50 +304,9 @@ std::optional<ZarrArray> zarr_array(const std::string& text_of_json) {
 }
 
 std::string zarr2_type(const DType& dtype, const std::string& mark) {
-  constexpr std::array words{"|b1",
-                             "|i1",
-                             "<i2",
-                             "<i4",
-                             "<i8",
-                             "|u1",
-                             "<u2",
-                             "<u4",
-                             "<u8",
-                             "<f2",
-                             "<f4",
-                             "<f8",
-                             "<c8",
-                             "<c16",
-                             ">i2",
-                             ">i4",
-                             ">i8",
-                             ">u2",
-                             ">u4",
-                             ">u8",
-                             ">f2",
-                             ">f4",
-                             ">f8",
-                             "bfloat16",
-                             "float8_e4m3fn",
-                             "float8_e5m2",
-                             "float8_e4m3fnuz",
-                             "float8_e5m2fnuz",
-                             "float8_e8m0fnu"};
-  const auto type_of = [](const std::string& word) {
-    ZarrArray array;
-    set_type(array, word);
-    return array.dtype;
-  };
-  static const auto known = [&] {
-    std::vector<std::pair<DType, std::string>> types;
-    for (const char* const word : words) types.emplace_back(type_of(word), word);
-    return types;
-  }();
   DType plain = dtype;
   plain.native = "";
-  if (std::find(in_bytes.begin(), in_bytes.end(), mark) != in_bytes.end() && type_of(mark) == plain) return mark;
-  const auto found = std::ranges::find(known, plain, &std::pair<DType, std::string>::first);
-  return found == known.end() ? "" : found->second;
+  return byte_type(mark) == plain ? mark : std::string(words().word(plain));
 }
 
 std::uint64_t value_count(const ZarrArray& array) {

@@ -13,7 +13,7 @@
 #include "base/shell_word.hpp"
 #include "store/cursor.hpp"
 #include "store/paddle_static/program.hpp"
-#include "tensor/dtype.hpp"
+#include "tensor/known_types.hpp"
 
 namespace ckpt::paddle_static {
 
@@ -27,30 +27,21 @@ constexpr std::size_t most_sizes = 64;
 constexpr const char* damaged = "is the file damaged, or a variable that is no dense tensor?";
 
 /// VarType.Type of a tensor's elements.
-constexpr std::array<std::pair<std::uint64_t, std::string_view>, 18> element_types{{{0, "bool"},
-                                                                                    {1, "i16"},
-                                                                                    {2, "i32"},
-                                                                                    {3, "i64"},
-                                                                                    {4, "f16"},
-                                                                                    {5, "f32"},
-                                                                                    {6, "f64"},
-                                                                                    {19, "u64"},
-                                                                                    {20, "u8"},
-                                                                                    {21, "i8"},
-                                                                                    {22, "bf16"},
-                                                                                    {23, "c64"},
-                                                                                    {24, "c128"},
-                                                                                    {32, "f8_e4m3"},
-                                                                                    {33, "f8_e5m2"},
-                                                                                    {36, "u16"},
-                                                                                    {37, "u32"},
-                                                                                    {38, "u64"}}};
+struct Row {
+  std::uint64_t number;
+  std::string_view type;
+};
+constexpr std::array rows{Row{0, "bool"},  Row{1, "i16"},  Row{2, "i32"},   Row{3, "i64"},      Row{4, "f16"},
+                          Row{5, "f32"},   Row{6, "f64"},  Row{19, "u64"},  Row{20, "u8"},      Row{21, "i8"},
+                          Row{22, "bf16"}, Row{23, "c64"}, Row{24, "c128"}, Row{32, "f8_e4m3"}, Row{33, "f8_e5m2"},
+                          Row{36, "u16"},  Row{37, "u32"}, Row{38, "u64"}};
+static_assert(decides_each_type(rows, {"c32", "f8_e4m3fnuz", "f8_e5m2fnuz", "f8_e8m0", "f4_e2m1x2", "int4x2", "hif8"}));
 
 DType element_type(std::uint64_t number) {
-  const auto* const found = std::ranges::find(element_types, number, [](const auto& each) { return each.first; });
-  if (found == element_types.end())
+  const auto* const found = std::ranges::find(rows, number, &Row::number);
+  if (found == rows.end())
     throw Error(Kind::input, "", {"elements of Paddle's type " + std::to_string(number), "a number's", damaged});
-  return *number_type(found->second);
+  return *number_type(found->type);
 }
 
 struct FoundTensor {

@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "store/element_words.hpp"
 #include "tensor/alignment.hpp"
+#include "tensor/known_types.hpp"
 #include "tensor/stored_array.hpp"
 
 namespace ckpt::safetensors {
@@ -21,8 +22,7 @@ using nlohmann::json;
 
 constexpr const char* metadata_key = "__metadata__";
 
-const ElementWords& words() {
-  static const ElementWords all{{"BOOL", "bool"},
+constexpr ElementWord rows[] = {{"BOOL", "bool"},
                                 {"I8", "i8"},
                                 {"I16", "i16"},
                                 {"I32", "i32"},
@@ -42,6 +42,10 @@ const ElementWords& words() {
                                 {"F8_E4M3FNUZ", "f8_e4m3fnuz"},
                                 {"F8_E5M2FNUZ", "f8_e5m2fnuz"},
                                 {"F4", "f4_e2m1x2"}};  // two in a byte; the last dimension counts them individually
+static_assert(decides_each_type(rows, {"c32", "c128", "int4x2", "hif8"}));
+
+const ElementWords& words() {
+  static const ElementWords all(rows);
   return all;
 }
 

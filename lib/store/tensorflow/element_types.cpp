@@ -4,6 +4,7 @@
 #include <array>
 
 #include "store/element_words.hpp"
+#include "tensor/known_types.hpp"
 
 namespace ckpt::tensorflow {
 
@@ -42,6 +43,7 @@ constexpr std::array rows{Row{1, "f32"},
                           Row{28, "f8_e5m2fnuz"},
                           Row{29, "i8", "int4"},
                           Row{30, "u8", "uint4"}};
+static_assert(decides_each_type(rows, {"c32", "f8_e8m0", "f4_e2m1x2", "int4x2", "hif8"}));
 
 DType type_named(std::string_view name) {
   return number_type(name).value_or(opaque_type(name));

@@ -1,45 +1,50 @@
 #include "store/torch/element_types.hpp"
 
 #include "store/element_words.hpp"
+#include "tensor/known_types.hpp"
 
 namespace ckpt::torch {
 
 namespace {
 
+/// Types of later versions of torch have no class: their storages are untyped.
 const ElementWords& storages() {
-  static const ElementWords all{
+  static constexpr ElementWord rows[] = {
       {"DoubleStorage", "f64"},         {"FloatStorage", "f32"},        {"HalfStorage", "f16"},
       {"BFloat16Storage", "bf16"},      {"LongStorage", "i64"},         {"IntStorage", "i32"},
       {"ShortStorage", "i16"},          {"CharStorage", "i8"},          {"ByteStorage", "u8"},
       {"BoolStorage", "bool"},          {"ComplexFloatStorage", "c64"}, {"ComplexDoubleStorage", "c128"},
       {"storage.UntypedStorage", "u8"}, {"UntypedStorage", "u8"}};
+  static const ElementWords all(rows);
   return all;
 }
 
+constexpr ElementWord type_rows[] = {{"float64", "f64"},
+                                     {"float32", "f32"},
+                                     {"float16", "f16"},
+                                     {"bfloat16", "bf16"},
+                                     {"int64", "i64"},
+                                     {"int32", "i32"},
+                                     {"int16", "i16"},
+                                     {"int8", "i8"},
+                                     {"uint64", "u64"},
+                                     {"uint32", "u32"},
+                                     {"uint16", "u16"},
+                                     {"uint8", "u8"},
+                                     {"bool", "bool"},
+                                     {"complex32", "c32"},
+                                     {"complex64", "c64"},
+                                     {"complex128", "c128"},
+                                     {"float8_e4m3fn", "f8_e4m3"},
+                                     {"float8_e5m2", "f8_e5m2"},
+                                     {"float8_e4m3fnuz", "f8_e4m3fnuz"},
+                                     {"float8_e5m2fnuz", "f8_e5m2fnuz"},
+                                     {"float8_e8m0fnu", "f8_e8m0"},
+                                     {"float4_e2m1fn_x2", "f4_e2m1x2"}};
+static_assert(decides_each_type(type_rows, {"int4x2", "hif8"}));
+
 const ElementWords& types() {
-  static const ElementWords all{{"float64", "f64"},
-                                {"float32", "f32"},
-                                {"float16", "f16"},
-                                {"bfloat16", "bf16"},
-                                {"int64", "i64"},
-                                {"int32", "i32"},
-                                {"int16", "i16"},
-                                {"int8", "i8"},
-                                {"uint64", "u64"},
-                                {"uint32", "u32"},
-                                {"uint16", "u16"},
-                                {"uint8", "u8"},
-                                {"bool", "bool"},
-                                {"complex32", "c32"},
-                                {"complex64", "c64"},
-                                {"complex128", "c128"},
-                                {"float8_e4m3fn", "f8_e4m3"},
-                                {"float8_e5m2", "f8_e5m2"},
-                                {"float8_e4m3fnuz", "f8_e4m3fnuz"},  // types from here on are moved, but never
-                                                                     // interpreted
-                                {"float8_e5m2fnuz", "f8_e5m2fnuz"},
-                                {"float8_e8m0fnu", "f8_e8m0"},
-                                {"float4_e2m1fn_x2", "f4_e2m1x2"}};
+  static const ElementWords all(type_rows);
   return all;
 }
 

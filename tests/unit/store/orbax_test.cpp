@@ -5,9 +5,11 @@
 
 #include "catch.hpp"
 #include "store/chunked_array.hpp"
+#include "store/element_words.hpp"
 #include "store/orbax/chunk_reader.hpp"
 #include "store/orbax/item.hpp"
 #include "store/orbax/write_file.hpp"
+#include "tensor/known_types.hpp"
 #include "unit/store/hdf5_fixture.hpp"
 
 using namespace ckpt;
@@ -89,6 +91,34 @@ TEST_CASE("an array of zarr: types, orders, keys") {
   CHECK(value_key(*scalar, 0) == "0");
   CHECK(orbax::zarr_array(zarr2({{"dtype", "int4"}}))->mark == "int4");
   CHECK(orbax::zarr_array(zarr2({{"dtype", ">f8"}}))->dtype == *number_type("f64be"));
+}
+
+TEST_CASE("elements that fill no byte, or of a form that no other format has, lie in a byte each and keep their mark") {
+  for (const char* const word : {"int4", "uint4", "int2", "uint2", "float8_e4m3", "float8_e3m4", "float8_e4m3b11fnuz",
+                                 "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"}) {
+    INFO(word);
+    const auto array = orbax::zarr_array(zarr2({{"dtype", word}})).value();
+    CHECK(array.mark == word);
+    CHECK(array.dtype == *number_type(word[0] == 'i' ? "i8" : "u8"));
+    CHECK(orbax::zarr2_type(array.dtype, array.mark) == word);
+  }
+}
+
+TEST_CASE("a type is read by the word by which it is written in zarr 2") {
+  std::size_t written = 0;
+  const auto check = [&](const DType& type) {
+    INFO(type.name.str());
+    const std::string word = orbax::zarr2_type(type, "");
+    if (word.empty()) return;
+    CHECK(orbax::zarr_array(zarr2({{"dtype", word}}))->dtype == type);
+    ++written;
+  };
+  for (const KnownType& each : known_types) {
+    check(*number_type(each.name));
+    if (each.size > 1) check(*number_type(std::string(each.name) + "be"));
+  }
+  for (const MovedType& each : moved_types) check(opaque_type(each.name));
+  CHECK(written > known_types.size());
 }
 
 TEST_CASE("forms of zarr that are not read are refused by name") {

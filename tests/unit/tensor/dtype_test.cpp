@@ -2,8 +2,11 @@
 
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "catch.hpp"
+#include "tensor/known_types.hpp"
 #include "tensor/number.hpp"
 
 using namespace ckpt;
@@ -21,6 +24,25 @@ TEST_CASE("A number's type is found by its kind and by its name") {
   for (const char* unknown : {"", "f", "f33", "f32le", "f32bebe", "string", "i8be"}) CHECK_FALSE(number_type(unknown));
   CHECK_FALSE(number_type(ElementKind::ieee_float, 3));
   CHECK_FALSE(number_type(ElementKind::other, 4));
+}
+
+TEST_CASE("A table decides each type if it has it or says that it lacks it, and not both") {
+  struct Row {
+    std::string_view type;
+  };
+  std::vector<Row> rows;
+  for (const KnownType& each : known_types) rows.push_back({each.name});
+  CHECK_FALSE(decides_each_type(rows, {}));
+  for (const MovedType& each : moved_types) rows.push_back({each.name});
+  CHECK(decides_each_type(rows, {}));
+  CHECK_FALSE(decides_each_type(rows, {"hif8"}));
+  std::erase_if(rows, [](const Row& row) { return row.type == "hif8" || row.type == "c32"; });
+  CHECK_FALSE(decides_each_type(rows, {"hif8"}));
+  CHECK(decides_each_type(rows, {"hif8", "c32"}));
+}
+
+TEST_CASE("No type that is only moved has a number's name") {
+  for (const MovedType& each : moved_types) CHECK_FALSE(number_type(each.name));
 }
 
 TEST_CASE("One byte has no order") {
