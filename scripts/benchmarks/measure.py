@@ -92,12 +92,18 @@ class Comparison:
         return min(run.seconds for run in self.ours) / min(run.seconds for run in self.rivals)
 
     @property
+    def processor(self):
+        """Medians of the user's and the system's seconds, ours and the rival's."""
+        return [[statistics.median(run.processor_seconds - run.system_seconds for run in runs),
+                 statistics.median(run.system_seconds for run in runs)] for runs in (self.ours, self.rivals)]
+
+    @property
     def figures(self):
         """What a row says of it."""
         ratio, control = self.ratio, self.control
         return {"seconds": self.seconds, "rival_seconds": self.rival_seconds, "ratio": ratio.median, "low": ratio.low,
                 "high": ratio.high, "best_ratio": self.best_ratio, "control": control.median, "is_quiet": self.is_quiet,
-                "pairs": len(self.ours), "peak_bytes": self.peak_bytes}
+                "pairs": len(self.ours), "peak_bytes": self.peak_bytes, "processor": self.processor}
 
     @property
     def peak_bytes(self):

@@ -34,6 +34,7 @@ class Row:
     pairs: int = None
     variant: str = ""
     phases: dict = field(default_factory=dict)
+    processor: list = None  # [user, system] seconds, ours and the rival's
 
 
 @dataclass(frozen=True)
