@@ -12,6 +12,9 @@ namespace {
 /// A smaller copy is not worth a mapping that may not exist yet.
 constexpr std::uint64_t small_copy = 65536;
 
+/// A run of a small array.
+constexpr std::uint64_t small_run = 4096;
+
 /// Runs of at least this length get their own read calls even where they could be mapped.
 constexpr std::uint64_t long_run = 32768;
 
@@ -66,7 +69,9 @@ class Gatherer {
       gathered_.bytes_read += copy.bytes();
       return;
     }
-    const bool is_mapped = can_map_ && !is_held && copy.run < long_run && !is_small && !is_dense(copy) &&
+    const bool is_worth_mapping =
+        copy.depth == 0 ? context_.has_small_arrays && copy.run <= small_run : !is_small && !is_dense(copy);
+    const bool is_mapped = can_map_ && !is_held && copy.run < long_run && is_worth_mapping &&
                            is_in_one_extent(offset, span) && located_->file.is_local;
     if (is_mapped && span <= context_.windows.reach()) {
       const FileExtent& extent = located_->extent;
@@ -76,6 +81,7 @@ class Gatherer {
         return take(region, target);
       }
       gathered_.bytes_read += copy.bytes();
+      if (copy.depth == 0) add_to_sum(offset, {target, static_cast<std::size_t>(copy.run)});
     } else if (copy.depth == 0) {
       read(offset, {target, static_cast<std::size_t>(copy.run)});
       add_to_sum(offset, {target, static_cast<std::size_t>(copy.run)});

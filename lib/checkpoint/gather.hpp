@@ -31,15 +31,17 @@ struct GatherContext {
   MappedWindows& windows;
   ReadAhead ahead = {};
   StoredSums* sums = nullptr;  ///< compares stored checksums on the way; null: they are compared first
+  /// Neighbours of a short run are wanted soon: a page fault then costs less than a call for each run.
+  bool has_small_arrays = false;
   /// Of a dataset whose rows go through more decoded chunks than memory holds: its shape, and that of the chunks.
   std::optional<std::pair<Shape, Shape>> grid = {};
 };
 
 /// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short runs that lie close
-/// together pass through `scratch`, in stretches of many runs. Scattered ones are copied from mapped windows where the
-/// file can be mapped; else they are read in stretches, too, as long as that costs less than one read for each. What is
-/// decoded in chunks is read one chunk after another if memory holds few of those that a row goes through. If asked to,
-/// sums the elements in the file's order.
+/// together pass through `scratch`, in stretches of many runs. Scattered ones, and those of many small arrays, are
+/// copied from mapped windows where the file can be mapped; else they are read in stretches, too, as long as that costs
+/// less than one read for each. What is decoded in chunks is read one chunk after another if memory holds few of those
+/// that a row goes through. If asked to, sums the elements in the file's order.
 GatherResult gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
                     std::byte* target, std::span<std::byte> scratch, const GatherContext& context);
 

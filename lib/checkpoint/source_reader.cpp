@@ -29,6 +29,15 @@ bool has_chunks_of_rows(const Schema& schema, std::size_t dataset) {
   return true;
 }
 
+/// Whether most datasets are so small, and so many, that a page of the file holds several.
+bool are_small(const std::vector<Dataset>& datasets) {
+  constexpr std::size_t many = 64;
+  constexpr std::uint64_t small = 2048;  // bytes, in the mean
+  std::uint64_t bytes = 0;
+  for (const Dataset& each : datasets) bytes += each.extents.bytes();
+  return datasets.size() >= many && bytes / datasets.size() <= small;
+}
+
 /// Whether a row of an array goes through more chunks than memory for `bytes` holds.
 bool needs_more_than(std::uint64_t bytes, const StoredArray& array, const Dataset& dataset) {
   std::uint64_t chunks = 1;
@@ -49,17 +58,20 @@ SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placem
       files_(checkpoint, store, most_open) {
   windows_.emplace(window_bytes);
   for (const FileCatalog& file : checkpoint.files()) {
-    const auto [known, is_new] = datasets_.try_emplace(file.schema.get());
+    const auto [known, is_new] = known_.try_emplace(file.schema.get());
     if (!is_new) continue;
+    known->second.has_small_arrays = are_small(file.schema->datasets);
     for (ArrayId array = 0; array < placement.arrays().size(); ++array) {
       const std::size_t found = file.schema->find(where_.name(array));
-      known->second.push_back(found < file.schema->datasets.size() ? static_cast<std::uint32_t>(found) : absent);
+      known->second.datasets.push_back(found < file.schema->datasets.size() ? static_cast<std::uint32_t>(found)
+                                                                            : absent);
     }
   }
 }
 
 std::optional<std::size_t> SourceReader::dataset(Position card, ArrayId array) const {
-  const std::uint32_t found = datasets_.at(checkpoint_.file(where_.file(card, array)).schema.get())[array];
+  const Schema* const schema = checkpoint_.file(where_.file(card, array)).schema.get();
+  const std::uint32_t found = known_.at(schema).datasets[array];
   if (found == absent) return std::nullopt;
   return found;
 }
@@ -88,6 +100,7 @@ GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std
   const auto file = files_.get(number);
   GatherContext context{*windows_, {files_.blocks(), number}, stored};
   const Schema& schema = *checkpoint_.file(number).schema;
+  context.has_small_arrays = known_.at(&schema).has_small_arrays;
   const StoredArray& array = (*schema.arrays)[*index];
   if (const Dataset& decoded = schema.datasets[*index]; decoded.chunk_bytes > 0 && decoded.chunk &&
                                                         store_.chunks() != nullptr &&
@@ -144,7 +157,7 @@ std::optional<StoredRun> SourceReader::stored_run(const Transfer& transfer) {
 std::size_t SourceReader::decoded_at_once() const {
   const DecodedChunks* const chunks = store_.chunks();
   std::uint64_t most = 0;
-  for (const auto& [schema, arrays] : datasets_)
+  for (const auto& [schema, known] : known_)
     for (std::size_t i = 0; i < schema->datasets.size(); ++i)
       if (schema->datasets[i].chunk_bytes > large_chunk && has_chunks_of_rows(*schema, i))
         most = std::max(most, schema->datasets[i].decoding_bytes);

@@ -80,11 +80,17 @@ class SourceReader {
   std::optional<std::size_t> dataset(Position card, ArrayId array) const;
 
  private:
+  /// What is known of the files of a schema.
+  struct Known {
+    std::vector<std::uint32_t> datasets;  // of each array
+    bool has_small_arrays = false;
+  };
+
   const Checkpoint& checkpoint_;
   const Placement& placement_;
   SourceStore& store_;
   ArrayFiles where_;
-  std::map<const Schema*, std::vector<std::uint32_t>> datasets_;  // of each array
+  std::map<const Schema*, Known> known_;
   std::uint64_t window_bytes_;
   std::optional<MappedWindows> windows_;
   SourceFiles files_;

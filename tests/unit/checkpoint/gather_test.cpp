@@ -161,6 +161,12 @@ void check(ThreeFiles& file, const Transfer& wanted, std::uint64_t target_size, 
   Bytes mapped(target_size);
   CHECK(gather(*file.mappable.source, 5, wanted, &summing, mapped.data(), scratch, {windows}).sum == sum);
   CHECK((mapped == expected));
+  Bytes small(target_size);
+  const std::uint64_t reads = file.mappable.source->reads;
+  CHECK(gather(*file.mappable.source, 5, wanted, &summing, small.data(), scratch, {windows, {}, nullptr, true}).sum ==
+        sum);
+  CHECK((small == expected));
+  file.mappable.source->reads = reads;
   Bytes sliced(target_size);
   CHECK(gather(*file.sliced.source, 0, wanted, &summing, sliced.data(), scratch, {windows}).sum == sum);
   CHECK((sliced == expected));
@@ -267,6 +273,25 @@ TEST_CASE("of a file that can be mapped, long and dense runs are read, scattered
   CHECK(reads_for({200, 100}, {110, 1}, {100, 1}) == 1);   // nearly whole rows
   CHECK(reads_for({200, 100}, {300, 1}, {100, 1}) == 0);   // a third of each row
   CHECK(reads_for({20, 10}, {300, 1}, {10, 1}) == 1);      // little in all
+}
+
+TEST_CASE("short runs of a file of small arrays are mapped") {
+  const MappedFile file(numbered(1 << 16));
+  MappedWindows windows(1 << 20);
+  const auto reads_for = [&](std::uint64_t elements, bool has_small_arrays) {
+    Bytes target(4 * elements);
+    file.source->reads = 0;
+    gather(*file.source, 5, transfer({elements}, {1}, {1}, 4, 3), nullptr, target.data(), {},
+           {windows, {}, nullptr, has_small_arrays});
+    return file.source->reads;
+  };
+  take_bus_errors();
+  CHECK(reads_for(56, false) == 1);
+  CHECK(reads_for(56, true) == 0);
+  CHECK(reads_for(1024, true) == 0);
+  CHECK(reads_for(1025, true) == 1);  // more than a page
+  file.source->file().resize(0);
+  CHECK_THROWS_WITH(reads_for(56, true), Catch::Matchers::Contains("data: ended while it was read"));
 }
 
 TEST_CASE("what the file throws comes through") {
