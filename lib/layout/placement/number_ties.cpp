@@ -143,7 +143,7 @@ class Ties {
     for (std::size_t end = name.rfind('_'); end != std::string::npos && end > module.size();
          end = name.rfind('_', end - 1))
       for (const char* ending : {"", "_packed", "_blocks", "_q", "_quantized", "_qdata", ".weight"})
-        if (const std::string stem = name.substr(0, end) + ending; stem != name && named_.contains(stem)) return stem;
+        if (std::string stem = name.substr(0, end) + ending; stem != name && named_.contains(stem)) return stem;
     if (const auto found = of_module_.find(module); found != of_module_.end()) return found->second;
     if (!is_of_attention(leaf)) return "";
     for (const std::string& above : {module, module_of(module.substr(0, module.empty() ? 0 : module.size() - 1))})

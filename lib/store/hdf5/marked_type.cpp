@@ -61,7 +61,7 @@ DType interpreted(const DType& dtype, const std::vector<Attribute>& attributes) 
 }
 
 DType stored_as(DType number, const DType& stored) {
-  if (auto ordered = number_type(number.kind, number.size, stored.order)) number = *std::move(ordered);
+  if (auto ordered = number_type(number.kind, number.size, stored.order)) number = *ordered;
   // HDF5 has no type for such numbers: the bytes are stored as the given type.
   if (std::string encoding = encoding_of(make_type(stored).get()); encoding_of(make_type(number).get()) != encoding)
     number.native = encoding;
@@ -70,7 +70,7 @@ DType stored_as(DType number, const DType& stored) {
 
 std::optional<std::string> mark_for(const DType& dtype) {
   DType little = dtype;
-  if (auto number = number_type(dtype.kind, dtype.size)) little = *std::move(number);
+  if (auto number = number_type(dtype.kind, dtype.size)) little = *number;
   const std::string_view mark = marks().word(little);
   if (mark.empty() || interpreted(describe(make_type(dtype).get()), {}) == dtype) return std::nullopt;
   return std::string(mark);
