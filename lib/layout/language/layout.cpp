@@ -30,6 +30,7 @@ void Keys::override_with(const Keys& over) {
   take(flat, over.flat);
   take(shape, over.shape);
   take(permute, over.permute);
+  if (over.at) at_last = over.at_last;  // else "last" would stand where a borrowed rule had it
   take(at, over.at);
   take(replicas, over.replicas);
 }
