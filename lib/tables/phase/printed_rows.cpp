@@ -52,8 +52,8 @@ class PrintedRows final : public TextPart {
   }
 
   std::vector<std::filesystem::path> paths_read() const override {
-    return checkpoint_->paths_read(static_cast<std::uint32_t>(context_.processes.rank()),
-                                   static_cast<std::uint32_t>(context_.processes.size()));
+    return checkpoint_->paths_read_by(static_cast<std::uint32_t>(context_.processes.rank()),
+                                      static_cast<std::uint32_t>(context_.processes.size()));
   }
 
   const Checkpoint* opened_source() const override { return &*checkpoint_; }
