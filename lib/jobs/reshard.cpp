@@ -70,6 +70,24 @@ void check_reread(const Placement& target, TargetFiles& files, const ContentSums
   });
 }
 
+/// Whether the output is written past the page cache. A job that does not wait for the disk leaves its data there.
+bool writes_directly(const OutputPlace& place) {
+  if (place.is_pipe || place.path.empty() || place.direct_io == DirectIo::off) return false;
+  if (place.direct_io == DirectIo::on) return true;
+  return place.fsync && has_fast_direct_writes(existing_directory(place.path));
+}
+
+/// A thread that writes past the page cache waits for the disk. So there are two more on each node by default, if there
+/// is memory for their pieces: they keep the processors busy meanwhile, and the disk while all others compute.
+unsigned moving_threads(const ReshardJob& job, const Communicator& processes) {
+  constexpr unsigned waiting = 2;
+  constexpr std::uint64_t memory_of_each = 5ULL << 20;
+  const unsigned usual = thread_count(job.resources, processes);
+  if (job.resources.threads != 0 || job.is_view || !writes_directly(job.output)) return usual;
+  const auto more = static_cast<unsigned>(ceil_div(waiting, static_cast<std::uint64_t>(processes.local_size())));
+  return job.resources.memory_bytes / (usual + more) < memory_of_each ? usual : usual + more;
+}
+
 /// The state that the phases of a run share.
 struct Run {
   Run(const ReshardJob& its_job, const ReadBefore& its_inputs, TextTables& its_text, JobOutput& its_output,
@@ -81,7 +99,7 @@ struct Run {
         stores(its_stores),
         processes(its_processes),
         counters(its_counters),
-        threads(thread_count(job.resources, processes)),
+        threads(moving_threads(job, processes)),
         open_files(open_files_allowed(job.resources, processes)) {
     report.processes = static_cast<std::uint64_t>(processes.size());
     report.threads = threads;
@@ -357,12 +375,9 @@ void check_room(Run& run, const ReshardSides& sides, const Plan& plan) {
 
 // ---- Begin: the output's files, with everything but data
 
-/// How the output's data is written. A job that does not wait for the disk leaves that to the page cache.
 DirectIo direct_io(const Run& run) {
   const OutputPlace& place = run.job.output;
-  if (place.is_pipe || place.direct_io == DirectIo::off) return DirectIo::off;
-  const bool is_fast = place.fsync && has_fast_direct_writes(existing_directory(place.path));
-  if (place.direct_io == DirectIo::automatic && !is_fast) return DirectIo::off;
+  if (!writes_directly(place)) return DirectIo::off;
   if (run.processes.rank() == 0) log::debug("{}: data is written past the page cache (--direct-io)", place.name());
   return place.direct_io;
 }
