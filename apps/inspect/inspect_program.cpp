@@ -124,10 +124,11 @@ void keep_chosen(Entries& entries, const Choice& choice) {
   if (choice.only.empty())
     throw Error(Kind::input, "--drop", {"leaves no parameter", "at least one", "it matches all: " + join(names)});
   const std::string text = choice.only[0].text();
-  std::erase_if(names, [&](const std::string& name) { return !choice.is_asked_for(name); });
-  if (!names.empty())
+  std::vector<std::string> dropped = names;
+  std::erase_if(dropped, [&](const std::string& name) { return !choice.is_asked_for(name); });
+  if (!dropped.empty())
     throw Error(Kind::input, "--only '" + text + "'",
-                {"leaves no parameter beside --drop", "at least one", "--drop matches all of them: " + join(names)});
+                {"leaves no parameter beside --drop", "at least one", "--drop matches all of them: " + join(dropped)});
   throw Error(Kind::input, "--only '" + text + "'",
               {"matches no parameter", "", better_pattern(choice.only[0], names)});
 }
