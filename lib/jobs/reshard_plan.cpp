@@ -254,7 +254,7 @@ void warn_of_plain_pieces(const ReshardJob& job, ReshardSides& sides) {
   if (job.target.layout || job.output.is_single_file || !has_pieces || !sides.store->traits().is_read_by_ranks ||
       sides.store->index() != nullptr)
     return;
-  sides.source.warnings.push_back(
+  sides.source.warnings.emplace_back(
       "the output's files are called card_N, not as the framework calls its ranks' files: they hold each card's pieces "
       "as plain tensors, where it expects ones that say which pieces they are; --format dcp writes what it loads on "
       "any "
@@ -356,8 +356,8 @@ std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& ch
   for (const FileCatalog& file : checkpoint.files()) {
     if (!file.schema || !seen.insert(file.schema.get()).second) continue;
     for (const StoredArray& array : *file.schema->arrays)
-      if (std::string name = naming.renamed(array.name); !source.find(name))
-        left_out.push_back({std::move(name), array.dtype, array.shape, array.verbatim});
+      if (const std::string name = naming.renamed(array.name); !source.find(name))
+        left_out.push_back({name, array.dtype, array.shape, array.verbatim});
   }
   return left_out;
 }

@@ -51,7 +51,7 @@ std::uint64_t packed_in(const DType& dtype) {
 }
 
 DType type_of(const std::string& word) {
-  if (auto known = words().type(word)) return *std::move(known);
+  if (const auto known = words().type(word)) return *known;
   if (word.starts_with("F6_"))
     throw Error(Kind::input, "",
                 {"elements of type " + word + ", of 6 bits",

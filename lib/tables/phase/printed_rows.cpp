@@ -21,9 +21,8 @@ namespace {
 
 class PrintedRows final : public TextPart {
  public:
-  PrintedRows(const TextContext& context, std::vector<const KeyedTable*> tables, const CheckpointPlace& source,
-              bool is_all)
-      : TextPart(context, std::move(tables)), source_(source), is_all_(is_all) {}
+  PrintedRows(const TextContext& context, std::vector<const KeyedTable*> tables, CheckpointPlace source, bool is_all)
+      : TextPart(context, std::move(tables)), source_(std::move(source)), is_all_(is_all) {}
 
   void look(Stores& stores) override {
     checkpoint_.emplace(Checkpoint::open(with_threads(source_, job().resources, context_.processes), stores.reading(),
