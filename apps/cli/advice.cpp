@@ -4,6 +4,8 @@
 #include <array>
 
 #include "base/shell_word.hpp"
+#include "base/utf8.hpp"
+#include "layout/names/literal.hpp"
 
 namespace ckpt::cli {
 
@@ -20,24 +22,46 @@ std::string options_of(const std::string& option, const std::string& lines) {
   return options;
 }
 
-}  // namespace
-
-std::string rename_options(const std::string& renames) {
-  return options_of("--rename", renames);
-}
-
-namespace {
+/// What an advice refers to, besides its detail.
+struct Subject {
+  std::string parameter = {};       ///< the error's; empty: not known
+  std::string layout = "--layout";  ///< the option for SRC's layout
+};
 
 /// `detail`: a strategy's path; a second line, if any, is what the layout has to say.
 std::string print_layout_of(const std::string& detail, const std::string& layout) {
   const std::size_t end = detail.find('\n');
-  return "print the layout with ckpt-inspect --as-layout " + shell_word(detail.substr(0, end)) +
+  return "print the layout with ckpt inspect --as-layout " + shell_word(detail.substr(0, end)) +
          " > layout.json, say " + detail.substr(end + 1) + " in it, and give it with " + layout + " layout.json";
 }
 
-}  // namespace
+/// A pattern for a name, as one can type it: `?` stands for each character that one cannot.
+std::string typed(const std::string& name) {
+  std::string text;
+  for (std::size_t at = 0; at < name.size();) {
+    const Character character = character_at(name, at);
+    const bool is_typed = character.code >= 0x20 && character.code != 0x7f && !character.is_stray_byte();
+    text += is_typed ? literal(name.substr(at, character.bytes)) : "?";
+    at += character.bytes;
+  }
+  return shell_word(text);
+}
 
-std::string words(const Advice& advice, const std::string& layout) {
+/// "it out with --drop w": the names in `detail`, a line each, or the error's parameter. NAME stands for one that is
+/// not known here.
+std::string leave_out(const std::string& detail, const std::string& parameter) {
+  if (detail.empty()) return "it out with --drop " + (parameter.empty() ? "NAME" : typed(parameter));
+  std::string options;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < detail.size(); ++count) {
+    const std::size_t end = std::min(detail.find('\n', at), detail.size());
+    options += " --drop " + typed(detail.substr(at, end - at));
+    at = end + 1;
+  }
+  return (count > 1 ? "them" : "it") + std::string(" out with") + options;
+}
+
+std::string in_words(const Advice& advice, const Subject& subject) {
   using What = Advice::What;
   switch (advice.what) {
     case What::none:
@@ -49,16 +73,16 @@ std::string words(const Advice& advice, const std::string& layout) {
     case What::restart:
       return "start anew with --force instead of --resume, or delete what that job left";
     case What::give_layout:
-      return "give its layout with " + layout;
+      return "give its layout with " + subject.layout;
     case What::draft_layout:
-      return "give its layout with " + layout + "; where there is none, have one drafted: ckpt draft " +
+      return "give its layout with " + subject.layout + "; where there is none, have one drafted: ckpt draft " +
              shell_word(advice.detail) + " > layout.json";
     case What::print_layout:
-      return print_layout_of(advice.detail, layout);
+      return print_layout_of(advice.detail, subject.layout);
     case What::wait_for_writer:
       return "wait until the job that saves it is done (see --wait-for)";
     case What::compare_two:
-      return "compare it with another checkpoint: ckpt-verify A B";
+      return "compare it with another checkpoint: ckpt verify A B";
     case What::fewer_threads:
       return "lower --threads";
     case What::less_memory:
@@ -69,20 +93,22 @@ std::string words(const Advice& advice, const std::string& layout) {
       return advice.detail.empty() ? "raise --memory" : "give --memory " + advice.detail;
     case What::trust_replicas:
       return "take one unchecked with --replicas trust";
+    case What::mix_steps:
+      return "mix the steps on purpose with --replicas trust";
     case What::leave_out:
-      return "leave it out with --drop";
+      return "leave " + leave_out(advice.detail, subject.parameter);
     case What::choose_others:
-      return "see the names with ckpt-inspect, and what --only and --drop say";
+      return "see the names with ckpt inspect, and what --only and --drop say";
     case What::rename:
-      return "give another name with --rename";
+      return "give another name with --rename " + (advice.detail.empty() ? "OLD" : typed(advice.detail)) + "=NEW";
     case What::rename_all:
-      return "rename them: " + rename_options(advice.detail);
+      return "rename them: " + options_of("--rename", advice.detail);
     case What::rename_or_leave_out:
-      return "give it another name with --rename, or leave it out with --drop";
+      return "give it another name with --rename OLD=NEW, or leave " + leave_out(advice.detail, subject.parameter);
     case What::say_uneven:
       return "give --uneven ceil or --uneven balanced";
     case What::say_axes:
-      return "use --to-mesh, for example " + advice.detail;
+      return "use for example --to-mesh " + advice.detail;
     case What::other_exchange:
       return "use --exchange " + advice.detail;
     case What::excuse_by_name:
@@ -111,14 +137,13 @@ std::string words(const Advice& advice, const std::string& layout) {
   return "";
 }
 
-namespace {
-
 /// The advice in words, as a continuation of the remedy.
-std::string after_remedy(const Error& error, const std::string& layout = "--layout") {
+std::string after_remedy(const Error& error, const std::string& layout) {
+  const Subject subject{error.parameter(), layout};
   const bool has_next = error.next_advice().what != Advice::What::none;
-  std::string advice = words(error.text().advice, layout);
+  std::string advice = in_words(error.text().advice, subject);
   if (advice.empty()) return "";
-  if (has_next) advice += "; then " + words(error.next_advice(), layout);
+  if (has_next) advice += "; then " + in_words(error.next_advice(), subject);
   const std::string& remedy = error.text().remedy;
   if (remedy.empty()) return advice;
   // First says what is left of the run, then how to proceed.
@@ -127,39 +152,40 @@ std::string after_remedy(const Error& error, const std::string& layout = "--layo
   return (remedy.ends_with('?') ? " Else " : ", or ") + advice;
 }
 
+std::string with_advice(const Error& error, const std::string& layout) {
+  const std::string advice = after_remedy(error, layout);
+  const bool begins = error.text().remedy.empty() && !advice.empty();
+  return error.what() + ((begins ? "; " : "") + advice);
+}
+
 /// Whether a program has options for an advice. inspect and draft write nothing, so they lack options about output.
-bool is_followed_by(const std::string& program, const Advice& advice) {
+bool is_followed_by(const Manual& program, const Advice& advice) {
   using What = Advice::What;
   constexpr std::array of_inspect{What::give_layout,    What::draft_layout,   What::print_layout,
                                   What::compare_two,    What::give_tensors,   What::give_mesh,
                                   What::excuse_by_name, What::allow_external, What::go_alone};
-  const bool writes = !program.ends_with("inspect") && !program.ends_with("draft");
+  const bool writes = program.verb != "inspect" && program.verb != "draft";
   return writes || std::find(of_inspect.begin(), of_inspect.end(), advice.what) != of_inspect.end();
 }
 
 }  // namespace
 
+std::string words(const Advice& advice) {
+  return in_words(advice, {});
+}
+
 std::string remedy(const Error& error) {
-  return error.text().remedy + after_remedy(error);
+  return error.text().remedy + after_remedy(error, Subject().layout);
 }
 
-namespace {
-
-std::string with_advice(const Error& error, const std::string& advice) {
-  const bool begins = error.text().remedy.empty() && !advice.empty();
-  return error.what() + ((begins ? "; " : "") + advice);
-}
-
-}  // namespace
-
-std::string message(const Error& error, const std::string& program) {
+std::string message(const Error& error, const Manual& program) {
   if (!is_followed_by(program, error.text().advice)) return error.what();
   // Without --to split's --layout is that of the output.
-  return with_advice(error, after_remedy(error, program.ends_with("split") ? "--layout beside --to" : "--layout"));
+  return with_advice(error, program.verb == "split" ? "--layout beside --to" : Subject().layout);
 }
 
 std::string message(const Error& error) {
-  return with_advice(error, after_remedy(error));
+  return with_advice(error, Subject().layout);
 }
 
 }  // namespace ckpt::cli

@@ -174,7 +174,7 @@ bool is_of_directories(const std::string& format) {
 
 /// A format by its name, or by an ending that is one format's alone: "pt", ".h5".
 std::string parse_format(const std::string& text) {
-  const std::string word = lower_case(text);
+  std::string word = lower_case(text);
   std::vector<std::string> names;
   for (const Format& format : formats()) {
     if (!format.is_written) continue;

@@ -20,31 +20,29 @@ namespace ckpt::cli {
 
 namespace {
 
+void show_dry_run(const Options& options, const Report& report) {
+  Lines lines = dry_run_table(report);
+  if (options.messages.verbose) {
+    lines.add(rule_table("rules of the source layout", report.source_layout, report.source_rules));
+    lines.add(rule_table("rules of the target layout", report.target_layout, report.target_rules));
+  }
+  print(lines);
+}
+
 /// Writes the report. The output is complete by now, so a failure is only a warning.
-void write_report(const Setup& setup, const ReshardJob& job, const std::string& text) {
+void write_report(const Program& program, const Setup& setup, const Report& report, std::uint64_t peak_bytes) {
+  const auto& job = std::get<ReshardJob>(setup.job);
   try {
-    setup.report->write(text);
+    setup.report->write(report_json({program.manual.report_name(), job, log::warnings()}, report, peak_bytes));
   } catch (const Error& error) {
     if (job.dry_run) throw;
     log::warn("{} is written, but not the report: {}", job.output.name(), message(error));
   }
 }
 
-void render(const Program& program, const Options& options, const Setup& setup, const Report& report,
-            std::uint64_t peak_bytes) {
-  const auto& job = std::get<ReshardJob>(setup.job);
-  if (options.dry_run && options.report != "-") {
-    Lines lines = dry_run_table(report);
-    if (options.messages.verbose) {
-      lines.add(rule_table("rules of the source layout", report.source_layout, report.source_rules));
-      lines.add(rule_table("rules of the target layout", report.target_layout, report.target_rules));
-    }
-    print(lines);
-  }
-  if (!options.report.empty())
-    write_report(setup, job, report_json({program.manual.report_name(), job, log::warnings()}, report, peak_bytes));
-  if (options.dry_run) return;
-  if (report.is_standing)
+/// Says what the job has done.
+void tell(const Program& program, const ReshardJob& job, const Report& report) {
+  if (report.existed_complete)
     return log::info("{} stands already, and holds what this job writes: nothing is left to do", job.output.name());
   if (program.verb == Verb::merge)
     if (const std::string note = optimizer_note(report); !note.empty()) log::info("{}", note);
@@ -65,8 +63,6 @@ Report run_shown(const Options& options, const Setup& setup, Communicator& proce
   warn_of_unused_types(options.number_types, stores.numbers(), processes);
   return report;
 }
-
-}  // namespace
 
 /// Adds one line to a done-file for programs that wait for the output.
 class DoneNote {
@@ -101,13 +97,18 @@ class DoneNote {
   std::optional<DoneLine> line_;
 };
 
+}  // namespace
+
 int run_job_program(const Program& program, const std::vector<std::string>& words) {
   return run_program(program, words, [&](const Options& options, const Setup& setup, Communicator& processes) {
     const DoneNote done(options, setup, processes);
     const Report report = run_shown(options, setup, processes);
     const std::uint64_t peak_bytes = processes.maximum(peak_resident_bytes());
     agree(processes, [&] {
-      if (processes.rank() == 0) render(program, options, setup, report, peak_bytes);
+      if (processes.rank() != 0) return;
+      if (options.dry_run && options.report != "-") show_dry_run(options, report);
+      if (!options.report.empty()) write_report(program, setup, report, peak_bytes);
+      if (!options.dry_run) tell(program, std::get<ReshardJob>(setup.job), report);
     });
     done.write();
     return 0;

@@ -33,14 +33,13 @@ struct Closer {
   }
 };
 
-Error unreadable(const std::string& origin) {
-  const Error reason = system_error(origin, "layout cannot be read", errno);
-  return {Kind::layout, reason.what()};
+Error unreadable(const std::string& origin, const std::string& remedy = "") {
+  return system_error(origin, "layout cannot be read", errno, remedy).of_kind(Kind::layout);
 }
 
 std::string read_text(const std::string& file, const std::string& origin) {
   const std::unique_ptr<std::FILE, Closer> stream(file == "-" ? stdin : std::fopen(file.c_str(), "rb"));
-  if (stream == nullptr) throw unreadable(origin);
+  if (stream == nullptr) throw unreadable(origin, "check its path");
   std::string text;
   std::array<char, 65536> block{};
   while (const std::size_t count = std::fread(block.data(), 1, block.size(), stream.get())) {

@@ -129,7 +129,7 @@ void declare_comparison(CommandLine& line, Options& to) {
       "all bytes must be the same. For casts to bf16 4e-3, to f16 5e-4,3e-8");
   line.value(
       "--fingerprints", to.fingerprints, "REPORT",
-      "without B, where A came out of a pipe (ckpt-merge -o -): the --report of the job that wrote it, which has "
+      "without B, where A came out of a pipe (ckpt merge -o -): the --report of the job that wrote it, which has "
       "its fingerprints");
   line.flag("--json", to.json, "JSON instead of a table");
 }
@@ -357,7 +357,7 @@ void check_view(const Options& options) {
   if (!options.cast.empty()) refuse("--cast", "which shows the source's elements as they are", "leave out one of them");
   if (!options.verify.empty() && options.verify != "none")
     refuse("--verify " + options.verify, "which writes no data that could be compared",
-           "compare the two afterwards: ckpt-verify SRC " + (options.output.empty() ? "DST" : options.output));
+           "compare the two afterwards: ckpt verify SRC " + (options.output.empty() ? "DST" : options.output));
 }
 
 void check_output(const CommandLine& line, const Options& options) {

@@ -58,7 +58,7 @@ void check_pipe(const Program& program, const Options& options) {
   };
   if (program.verb != Verb::merge || !options.shard_size.empty() || !options.like.empty())
     refuse("the output is a directory of files, and no pipe takes that",
-           "write a directory and send it with tar, or merge into one file with ckpt-merge");
+           "write a directory and send it with tar, or merge into one file with ckpt merge");
   if (options.view)
     refuse("it is given with --virtual, but what shows other files has to stay where it is put",
            "write a file, or leave out --virtual");
@@ -67,7 +67,7 @@ void check_pipe(const Program& program, const Options& options) {
     refuse("it is given with --crc, but a pipe gives nothing back to be summed", "leave out --crc, or write a file");
   if (options.verify == "reread")
     refuse("it is given with --verify reread, but a pipe gives nothing back",
-           "compare what came out at its end: ckpt-verify SRC FILE");
+           "compare what came out at its end: ckpt verify SRC FILE");
   if (options.output == "-" && options.report == "-" && !options.dry_run)
     refuse("--report - would be written there, too", "write the report to a file");
 }
@@ -79,7 +79,7 @@ Fd open_pipe(const std::string& path, Fd standard) {
   if (has_size(standard.get()))
     throw Error(
         Kind::usage, "-o -",
-        {"standard output is a terminal", "a pipe or a file", "for example: ckpt-merge ... -o - | zstd > merged.zst"});
+        {"standard output is a terminal", "a pipe or a file", "for example: ckpt merge ... -o - | zstd > merged.zst"});
   log::info(
       "standard output passes through mpirun, which is slow and keeps in memory what its reader has not taken: a named "
       "pipe (mkfifo) is faster");

@@ -45,10 +45,10 @@ void print_line(const std::string& line) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-void print_error(const std::string& program, const std::exception& error) {
+void print_error(const Manual& program, const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
   const std::string line =
-      log::line(program, log::Level::error, known != nullptr ? message(*known, program) : error.what());
+      log::line(program.name, log::Level::error, known != nullptr ? message(*known, program) : error.what());
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
@@ -78,7 +78,7 @@ std::chrono::seconds courtesy(const std::string& rank) {
 
 /// Joins the job. MPI_Init waits silently for processes that never come, so the first of all processes that the
 /// launcher started says so; the others do later, in case the first is missing. After `patience` they end.
-std::unique_ptr<Communicator> joined(const std::string& program, std::chrono::seconds patience) {
+std::unique_ptr<Communicator> joined(const Manual& program, std::chrono::seconds patience) {
   using std::chrono::seconds;
   const JobAncestor above = job_ancestor();
   const JobPlace place = place_in_job();
@@ -86,10 +86,10 @@ std::unique_ptr<Communicator> joined(const std::string& program, std::chrono::se
   const std::string here = "this is " + place.words() + " of the job in whose environment it was started";
   const std::string how = "go alone with --alone, or " + std::string(alone_variable) + "=1";
   if (above == JobAncestor::with_mpi)
-    print_line(program + ": started by a process that uses MPI itself (" + here +
+    print_line(program.name + ": started by a process that uses MPI itself (" + here +
                "); if MPI cannot start now, or waits: " + how);
   const auto say = [=] {
-    print_line(program + ": waiting in MPI_Init for the other processes of the job: " + here +
+    print_line(program.name + ": waiting in MPI_Init for the other processes of the job: " + here +
                "; if they do not start this program, too, end it and " + how);
   };
   // MPI_Init does not return on a signal, but nothing needs cleaning up yet. A launcher ends all processes when it
@@ -131,7 +131,7 @@ int status_of(const std::exception& error, int failure) {
   return known == nullptr ? failure : exit_status(*known, failure);
 }
 
-int run_body(const std::string& program, Communicator& processes, const std::function<int(Communicator&)>& body,
+int run_body(const Manual& program, Communicator& processes, const std::function<int(Communicator&)>& body,
              int failure) {
   try {
     check_same_build(processes);
@@ -205,8 +205,10 @@ int print_text(const std::string& program, const std::string& text, Stream to) {
 }
 
 int print_refusal(const std::string& program, const Error& error) {
+  Manual itself;  // of no verb
+  itself.name = program;
   set_up_streams();
-  if (is_first_process()) print_error(program, error);
+  if (is_first_process()) print_error(itself, error);
   return exit_status(error);
 }
 
@@ -219,7 +221,7 @@ std::exception_ptr refusal_of(const std::function<void()>& parse) {
   }
 }
 
-int run_processes(const std::string& program, const std::vector<std::string>& words,
+int run_processes(const Manual& program, const std::vector<std::string>& words,
                   const std::function<int(Communicator&)>& body, int failure, std::chrono::seconds patience) {
   set_up_streams();
   leave_libraries_at_exit();

@@ -37,7 +37,7 @@ std::exception_ptr refusal_of(const std::function<void()>& parse);
 /// calls `body`, and prints an error that leaves it once. Returns the program's exit status: `failure` for errors other
 /// than the command line's. If they do not find one another within `patience`, or 60 s if that is more, it ends the
 /// process with an error.
-int run_processes(const std::string& program, const std::vector<std::string>& words,
+int run_processes(const Manual& program, const std::vector<std::string>& words,
                   const std::function<int(Communicator&)>& body, int failure = 1,
                   std::chrono::seconds patience = Communicator::default_patience);
 

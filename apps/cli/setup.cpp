@@ -289,7 +289,7 @@ int run_program(const Program& program, const std::vector<std::string>& words, c
     check_same_words(options, processes);
     return run_words(program, options, std::move(standard_output), body, processes);
   };
-  return run_processes(program.manual.name, words, on_each, failure, patience);
+  return run_processes(program.manual, words, on_each, failure, patience);
 }
 
 }  // namespace ckpt::cli

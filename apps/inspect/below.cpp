@@ -33,7 +33,7 @@ Lines commands_below(const std::filesystem::path& directory, SourceStore& store)
     const std::filesystem::path path = directory / below[i];
     const auto described = SelfDescribed::find(path);
     const bool is_command = !described || !described->is_unfinished();
-    lines.add((is_command ? "ckpt-inspect " : "# ") + shell_word(path.string()) + comment(path));
+    lines.add((is_command ? "ckpt inspect " : "# ") + shell_word(path.string()) + comment(path));
   }
   if (below.size() > most) lines.add("# and " + counted(below.size() - most, "older checkpoint"));
   return lines;

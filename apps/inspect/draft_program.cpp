@@ -197,7 +197,7 @@ Drafted run_draft(const DraftOptions& options, Communicator& processes) {
     if (says_how_it_is_cut(options.path, stores.reading()))
       throw Error(Kind::usage, options.path,
                   {"it says itself how it is cut", "a checkpoint that does not",
-                   "it needs no layout: give the directory alone; ckpt-inspect --as-layout prints what it says"});
+                   "it needs no layout: give the directory alone; ckpt inspect --as-layout prints what it says"});
     expectation = parse_expectation(options.expectation);
     job.unfused = parse_globs("--unfused", options.unfused);
     if (!options.tolerance.empty()) job.tolerance = parse_draft_tolerance(options.tolerance);

@@ -104,10 +104,12 @@ struct Choice {
   std::vector<Pattern> drop;
 
   bool is_everything() const { return only.empty() && drop.empty(); }
-  bool has(const std::string& name) const {
-    const auto matches = [&](const Pattern& pattern) { return pattern.matches(name); };
-    return (only.empty() || std::any_of(only.begin(), only.end(), matches)) &&
-           std::none_of(drop.begin(), drop.end(), matches);
+  bool is_asked_for(const std::string& name) const { return only.empty() || is_in(only, name); }
+  bool has(const std::string& name) const { return is_asked_for(name) && !is_in(drop, name); }
+
+ private:
+  static bool is_in(const std::vector<Pattern>& patterns, const std::string& name) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& pattern) { return pattern.matches(name); });
   }
 };
 
@@ -119,10 +121,14 @@ void keep_chosen(Entries& entries, const Choice& choice) {
   for (const auto& entry : entries) names.push_back(entry.name);
   std::erase_if(entries, [&](const auto& entry) { return !choice.has(entry.name); });
   if (!entries.empty()) return;
-  if (choice.only.empty()) throw Error(Kind::input, "--drop", {"leaves no parameter", "", ""});
+  if (choice.only.empty())
+    throw Error(Kind::input, "--drop", {"leaves no parameter", "at least one", "it matches all: " + join(names)});
   const std::string text = choice.only[0].text();
-  if (!choice.drop.empty())
-    throw Error(Kind::input, "--only '" + text + "'", {"leaves no parameter beside --drop", "", ""});
+  std::vector<std::string> dropped = names;
+  std::erase_if(dropped, [&](const std::string& name) { return !choice.is_asked_for(name); });
+  if (!dropped.empty())
+    throw Error(Kind::input, "--only '" + text + "'",
+                {"leaves no parameter beside --drop", "at least one", "--drop matches all of them: " + join(dropped)});
   throw Error(Kind::input, "--only '" + text + "'",
               {"matches no parameter", "", better_pattern(choice.only[0], names)});
 }
@@ -421,13 +427,20 @@ void check(const CommandLine& line, const InspectOptions& options) {
   if (options.draft && options.picture == "-")
     throw Error(Kind::usage, "", {"--draft and --picture -", "one of them at most on standard output", ""});
   check_picture(options.picture);
-  if (!options.draft && !options.mesh.empty())
-    throw Error(Kind::usage, "--mesh", {"given without --draft", "what a layout is drafted on", ""});
-  if (!options.draft && !options.unfused.empty())
-    throw Error(Kind::usage, "--unfused", {"given without --draft", "what a layout is drafted of", ""});
-  if (!options.tolerance.empty() && (!options.draft || options.expectation.reference.empty()))
+  const std::string& expected = options.expectation.reference;
+  const std::string reference = expected.empty() ? "" : " --expect " + shell_word(expected);
+  if (!options.tolerance.empty() && expected.empty())
     throw Error(Kind::usage, "--tolerance",
-                {"given without --draft and --expect", "a draft, and the tensors of another step", ""});
+                {"given without --expect", "both, or neither", "name the tensors of another step with --expect"});
+  const auto refuse_without_draft = [&](const std::string& option, const std::string& value) {
+    throw Error(Kind::usage, option,
+                {"given without --draft", "both, or neither",
+                 "draft a layout with it: ckpt draft " + option + " " + shell_word(value) + reference + " " +
+                     shell_word(options.path)});
+  };
+  if (!options.draft && !options.mesh.empty()) refuse_without_draft("--mesh", options.mesh);
+  if (!options.draft && !options.unfused.empty()) refuse_without_draft("--unfused", options.unfused.front());
+  if (!options.draft && !options.tolerance.empty()) refuse_without_draft("--tolerance", options.tolerance);
 }
 
 }  // namespace
@@ -491,7 +504,7 @@ int run_inspect_program(const Manual& manual, const std::vector<std::string>& wo
     if (!options.picture.empty()) draw_draft(options, std::move(drafted.layout), processes);
     return drafted.is_complete ? 0 : 1;
   };
-  return run_processes(manual.name, words, on_each, 1, patience);
+  return run_processes(manual, words, on_each, 1, patience);
 }
 
 }  // namespace ckpt::cli

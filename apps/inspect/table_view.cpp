@@ -133,17 +133,17 @@ std::vector<TableView> table_views(const Checkpoint& checkpoint, const Placement
   const auto told = tables_in_manifest(checkpoint);
   TableReader reader(checkpoint, store, files_in_cache(1));
   std::vector<TableView> views;
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    const KeyedTable& entry = placement.layout().tables[tables[i].entry];
-    TableView view{tables[i], entry, place_text(entry), rows_on_servers(entry, tables[i]), {}, {}, {}, {}, {}};
-    if (const auto known = told.find(tables[i].name); known != told.end()) view.told = known->second;
+  for (const StoredTable& table : tables) {
+    const KeyedTable& entry = placement.layout().tables[table.entry];
+    TableView view{table, entry, place_text(entry), rows_on_servers(entry, table), {}, {}, {}, {}, {}};
+    if (const auto known = told.find(table.name); known != told.end()) view.told = known->second;
     if (!key.empty()) {
       const std::uint64_t number = parse_key(key);
-      view.key = tables[i].key_text(number);
-      view.found = find_key(tables[i], reader, number);
+      view.key = table.key_text(number);
+      view.found = find_key(table, reader, number);
       if (view.found->server) {
-        view.file = reader.describe(tables[i].keys(), *view.found->server);
-        view.parts = shown_row(tables[i], *view.found, reader);
+        view.file = reader.describe(table.keys(), *view.found->server);
+        view.parts = shown_row(table, *view.found, reader);
       }
     }
     views.push_back(std::move(view));

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <string>
+#include <vector>
 
 namespace ckpt {
 
@@ -23,9 +24,10 @@ struct Advice {
     less_device_memory,
     more_memory,     ///< `detail`: how much
     trust_replicas,  ///< do not compare them
-    leave_out,       ///< the parameter
+    mix_steps,       ///< take files of several saves for one checkpoint
+    leave_out,       ///< the parameter, or those whose names `detail` has, a line each
     choose_others,   ///< other parameters to keep
-    rename,          ///< the parameter
+    rename,          ///< the parameter, whose name `detail` may be
     rename_all,      ///< parameters: `detail` is the renaming, "model.{x}={x}" in each line
     rename_or_leave_out,
     say_uneven,       ///< how what does not divide is cut
@@ -51,5 +53,8 @@ struct Advice {
 
   friend auto operator<=>(const Advice&, const Advice&) = default;
 };
+
+/// The advice to leave out these parameters. Where they are many, a pattern is to be found for them.
+Advice leaving_out(const std::vector<std::string>& names);
 
 }  // namespace ckpt

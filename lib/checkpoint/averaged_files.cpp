@@ -360,7 +360,7 @@ std::optional<GatherResult> AveragedFiles::read(FileNumber file, std::size_t dat
     const StridedCopy copy = strided_copy(box.shape(), compact.second.strides, transfer.target_strides, size);
     thread_local std::vector<std::byte> made;
     if (copy.depth != 0 && made.size() < count * size) made.resize(count * size);
-    make(*array, {{&compact, 1}, 0, count}, read_own, transfer.counts, copy.depth == 0 ? to : made.data());
+    make(*array, {{&compact, 1}, 0, count}, read_own, transfer.is_first_copy, copy.depth == 0 ? to : made.data());
     if (copy.depth != 0) run(copy, made.data(), to);
     if (summing != nullptr)
       result.sum += sum_of(into, size, to, summing->tensor_strides, summing->sets, summing->first);

@@ -214,7 +214,7 @@ std::vector<KeptRows> all_kept(const ManifestTable& table) {
 std::string changed_warning(const std::string& path, const std::vector<std::string>& parameters) {
   return path + ": " + (parameters.empty() ? "its files" : join(parameters)) +
          (parameters.size() == 1 ? " is" : " are") +
-         " not as its manifest says: damaged since it was written, or changed on purpose? ckpt-verify " +
+         " not as its manifest says: damaged since it was written, or changed on purpose? ckpt verify " +
          shell_word(path) + " names the files";
 }
 

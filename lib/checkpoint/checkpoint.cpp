@@ -232,7 +232,7 @@ std::vector<std::filesystem::path> Checkpoint::paths_read(FileNumber file) const
   return paths;
 }
 
-std::vector<std::filesystem::path> Checkpoint::paths_read(std::uint32_t process, std::uint32_t processes) const {
+std::vector<std::filesystem::path> Checkpoint::paths_read_by(std::uint32_t process, std::uint32_t processes) const {
   std::vector<std::filesystem::path> files;
   for (const FileNumber file : own_files(process, processes))
     for (std::filesystem::path& read : paths_read(file)) files.push_back(std::move(read));
@@ -508,7 +508,7 @@ Error by_own_name(const Checkpoint& checkpoint, const Error& error) {
 
 Resolved resolve(const Checkpoint& checkpoint, const Keep& keep, const ExpectedShape& expected) {
   for (const auto& [name, error] : checkpoint.contradictions())
-    if (!keep || keep(name)) throw Error(error);
+    if (!keep || keep(name)) throw Error(error).of_parameter(name);
   check_none_is_lost(checkpoint);
   std::vector<std::string> missing;
   for (const FileNumber file : checkpoint.missing())

@@ -70,10 +70,7 @@ class Checkpoint {
   const Layout& layout() const noexcept { return layout_; }
   /// The rules for other cards: the layout, unless the directory's own metadata records accidental details, too.
   const Layout& layout_elsewhere() const noexcept { return elsewhere_ ? *elsewhere_ : layout_; }
-  void set_layout_elsewhere(Layout layout, bool describes_itself) {
-    elsewhere_ = std::move(layout);
-    describes_itself_ = describes_itself;
-  }
+  void set_layout_elsewhere(Layout layout) { elsewhere_ = std::move(layout); }
   /// The small files that a directory of the same form has beside its data files.
   const std::vector<Sidecar>& sidecars() const noexcept { return sidecars_; }
   void set_sidecars(std::vector<Sidecar> files) { sidecars_ = std::move(files); }
@@ -98,9 +95,11 @@ class Checkpoint {
   const AveragedFiles* averaged() const noexcept { return averaged_.get(); }
   /// What its manifest says, for `carried_manifest`. Null: nobody has read it.
   const std::shared_ptr<const CarriedManifest>& manifest() const noexcept { return read_->manifest; }
+  /// Keeps it for this checkpoint and its copies: whoever asks first has it read, once.
   void keep_manifest(std::shared_ptr<const CarriedManifest> manifest) const { read_->manifest = std::move(manifest); }
   /// Whether the layout comes from the directory's own metadata, so that no person can have got it wrong.
   bool describes_itself() const noexcept { return describes_itself_; }
+  void set_describes_itself(bool does) { describes_itself_ = does; }
 
   /// The files that the layout names, and which of them exist; missing ones count as empty.
   const FileTable& table() const noexcept { return table_; }
@@ -115,7 +114,7 @@ class Checkpoint {
   /// All paths that reading this file touches: its own, and those of the files whose data it shows.
   std::vector<std::filesystem::path> paths_read(FileNumber file) const;
   /// The paths that a process reads, the manifest among them: nothing may overwrite them.
-  std::vector<std::filesystem::path> paths_read(std::uint32_t process, std::uint32_t processes) const;
+  std::vector<std::filesystem::path> paths_read_by(std::uint32_t process, std::uint32_t processes) const;
 
   /// Schema::tree_names, from the file that has them.
   const std::map<std::string, std::string>& tree_names() const;

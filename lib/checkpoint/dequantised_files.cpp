@@ -217,7 +217,8 @@ class DequantisedFiles::Builder {
       return logical(name, files[shown.places.at(beside).file]);
     };
     for (const auto& [name, error] : shown.found.problems)
-      if (!how_.keep || how_.keep(name_in(name, name))) throw Error(error);
+      if (const std::string named = name_in(name, name); !how_.keep || how_.keep(named))
+        throw Error(error).of_parameter(named);
     const auto hide = [&](const std::string& name) {
       made_.hidden_.insert(name_in(name, name));
       if (name.find(".quant_state.") == std::string::npos && !name.ends_with("weight_format"))

@@ -293,7 +293,10 @@ FoundCheckpoint find_probed(CheckpointProbe seen, SourceStore& store, Communicat
                                          store, processes);
   if (seen.manifest && !seen.is_single_file && seen.manifest->directory == seen.path.string())
     found.checkpoint->keep_manifest(std::move(seen.manifest));
-  if (seen.elsewhere) found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere), !seen.is_completed);
+  if (seen.elsewhere) {
+    found.checkpoint->set_layout_elsewhere(std::move(*seen.elsewhere));
+    found.checkpoint->set_describes_itself(!seen.is_completed);
+  }
   found.checkpoint->set_sidecars(std::move(seen.sidecars));
   found.checkpoint->set_masters(std::move(seen.masters));
   found.checkpoint->set_contradictions(std::move(seen.contradictions));

@@ -111,8 +111,8 @@ Contradictions contradictions_of(const std::string& origin, const WeightMap& ind
       found.emplace_back(name, why->second);
     else if (!held.contains({file, name}))
       found.emplace_back(name, Error(Kind::input, file,
-                                     {"it does not hold '" + name + "'",
-                                      "it, as " + origin + " says",
+                                     {"it does not hold '" + name + "', where " + origin + " says it is",
+                                      "",
                                       remedy,
                                       {Advice::What::leave_out, ""}}));
   return found;
@@ -129,6 +129,7 @@ bool has_hyper_parameters(const fs::path& index, const WeightMap& map, Communica
 }
 
 using LostFiles = std::map<std::string, Error>;
+using NamesInFiles = std::map<std::string, std::vector<std::string>>;
 
 /// A file that the index names, as its reader sees it.
 struct NamedByIndex {
@@ -144,9 +145,9 @@ NamedByIndex seen_by_reader(const fs::path& file, SourceStore& store) {
   return seen;
 }
 
-/// The files that the index names and that no process can read, with the reason. `readers`: parallel to `files`. Throws
-/// input if these are all. Collective.
-LostFiles lost_files(const fs::path& index, const std::vector<std::string>& files,
+/// The files that the index names and that no process can read, with the reason. `names_in`: what the index says is in
+/// each; `readers`: parallel to `files`. Throws input if these are all. Collective.
+LostFiles lost_files(const fs::path& index, const NamesInFiles& names_in, const std::vector<std::string>& files,
                      const std::vector<FileToRead>& readers, SourceStore& store, Communicator& processes) {
   std::vector<NamedByIndex> mine(files.size());
   agree(processes, [&] {
@@ -165,14 +166,13 @@ LostFiles lost_files(const fs::path& index, const std::vector<std::string>& file
   const bool is_one = absent.size() == 1;
   const std::string directory = index.parent_path().empty() ? "." : index.parent_path().string();
   for (const std::string& file : absent)
-    lost.emplace(file,
-                 Error(Kind::input, (index.parent_path() / file).string(),
-                       {is_one ? "no such file"
-                               : "no such file, one of " + std::to_string(absent.size()) +
-                                     " that are absent: " + join(absent, 4),
-                        "it, as " + index.filename().string() + " says",
-                        std::string("copy or download ") + (is_one ? "it" : "them") + " into " + shell_word(directory),
-                        {Advice::What::leave_out, ""}}));
+    lost.emplace(
+        file,
+        Error(Kind::input, (index.parent_path() / file).string(),
+              {"no such file, which " + index.filename().string() + " names" +
+                   (is_one ? "" : ", one of " + std::to_string(absent.size()) + " that are absent: " + join(absent, 4)),
+               "", std::string("copy or download ") + (is_one ? "it" : "them") + " into " + shell_word(directory),
+               leaving_out(names_in.at(file))}));
   agree(processes, [&] {
     if (lost.size() == files.size()) throw Error(lost.at(files.front()));
   });
@@ -266,14 +266,21 @@ CheckpointProbe probe_indexed(const fs::path& index, const WeightMap& map, Sourc
                               Communicator& processes) {
   const fs::path directory = index.parent_path();
   std::set<std::string, decltype(&natural_less)> distinct(&natural_less);
-  for (const auto& [name, file] : map.file_of) distinct.insert(file);
+  NamesInFiles names_in;
+  for (const auto& [name, file] : map.file_of) {
+    distinct.insert(file);
+    names_in[file].push_back(name);
+  }
   WeightMap all = map;
-  if (has_hyper_parameters(index, map, processes)) distinct.insert(hyper_parameters);
+  if (has_hyper_parameters(index, map, processes)) {
+    distinct.insert(hyper_parameters);
+    names_in[hyper_parameters];
+  }
   std::vector<std::string> files(distinct.begin(), distinct.end());
   std::vector<fs::path> paths;
   for (const std::string& file : files) paths.push_back(directory / file);
   const std::vector<FileToRead> readers = with_readers(paths, processes);
-  const LostFiles lost = lost_files(index, files, readers, store, processes);
+  const LostFiles lost = lost_files(index, names_in, files, readers, store, processes);
   std::vector<FileToRead> present;
   for (std::size_t i = 0; i < files.size(); ++i)
     if (!lost.contains(files[i])) present.push_back(readers[i]);

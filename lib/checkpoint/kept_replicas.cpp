@@ -156,6 +156,15 @@ void keep_pieces(Keys& keys, const Mesh& mesh, const std::vector<std::uint64_t>&
   keys.override_with(held);
 }
 
+/// Puts a parameter on these coordinates. Where they are those of "last" they still follow the mesh.
+void keep_at(Keys& keys, At at) {
+  std::erase_if(keys.at_last, [&](const auto& last) {
+    const auto now = at.find(last.first);
+    return now == at.end() || now->second != keys.at->at(last.first);
+  });
+  keys.at = std::move(at);
+}
+
 /// The boxes that just these positions have.
 Boxes boxes_of_holders(const Boxes& boxes, const Mesh& mesh, const std::vector<std::uint64_t>& holders) {
   Boxes kept;
@@ -193,7 +202,7 @@ Layout with_kept_replicas(Layout layout, std::vector<FileCatalog>& files, const 
     if (rule.keys.boxes)
       rule.keys.boxes = boxes_of_holders(*rule.keys.boxes, layout.mesh, positions);
     else if (auto at = at_of_holders(layout.mesh, positions))
-      rule.keys.at = std::move(at);
+      keep_at(rule.keys, std::move(*at));
     else
       keep_pieces(rule.keys, layout.mesh, positions, *array_on(card_arrays[positions.front()], name));
     rules.push_back(std::move(rule));

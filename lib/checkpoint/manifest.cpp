@@ -228,8 +228,8 @@ void check_manifest_size(const Placement& placement, bool is_single_file, bool w
     throw Error(Kind::input, "the output's manifest",
                 {"its " + std::to_string(placement.tensors().size()) + " parameters would take " + format_bytes(bytes),
                  "at most " + format_bytes(most_bytes),
-                 "",
-                 {Advice::What::leave_out, ""}});
+                 "take fewer of them",
+                 {Advice::What::choose_others, ""}});
 }
 
 std::vector<ManifestFile> gather_list(const std::vector<ManifestFile>& mine, Communicator& processes) {

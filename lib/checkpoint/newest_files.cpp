@@ -114,7 +114,7 @@ std::vector<std::string> common_names(const Mesh& mesh, const Names& names) {
 
 /// The advice to replace a name with *, which a strategy always has, by a layout that says which files are meant.
 std::string advise_layout(const std::string& example) {
-  return "move away what is not meant, or say in a layout which is (that of a strategy: ckpt-inspect --as-layout "
+  return "move away what is not meant, or say in a layout which is (that of a strategy: ckpt inspect --as-layout "
          "STRATEGY): \"files\": " +
          example;
 }
@@ -255,7 +255,7 @@ void check_others(const Layout& layout, const fs::path& directory, Communicator&
             {"it is the strategy of one pipeline stage, from card " + std::to_string(layout.mesh.cards.front()) + " on",
              "those of all stages, else their part of the model is left out",
              "give the directory with the strategies of all stages; to take this stage alone, give its layout in JSON: "
-             "ckpt-inspect --as-layout " +
+             "ckpt inspect --as-layout " +
                  layout.origin + " > stage.json"});
     });
     return;

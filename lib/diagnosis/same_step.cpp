@@ -183,7 +183,7 @@ class Steps {
                  (digest == 0 ? other.value + ", as " : "that which ") + checkpoint_.file_name(other.file) +
                      (digest == 0 ? " says" : " has"),
                  "the files are of different saves: take a checkpoint whose save was not interrupted",
-                 {Advice::What::trust_replicas, ""}})
+                 {Advice::What::mix_steps, ""}})
         .in_file(name)
         .of_parameter(path);
   }

@@ -115,7 +115,8 @@ class Exchange {
   virtual std::uint64_t staging_bytes() const noexcept = 0;
   /// Returns whether it calls Workload::read_ahead, and so benefits from prefetching.
   virtual bool reads_ahead() const noexcept { return false; }
-  /// Calls `write` once for every chunk, with all its bytes (padding is zeros). If the work is written in order, a call
+  /// Has every chunk written once, by `write` or within a stretch by `write_stretch`, with all its bytes (padding is
+  /// zeros). If the work is written in order, a call
   /// may wait for the writes of earlier chunks from `next`, which need nothing from it. Collective; an error on any
   /// process is thrown on all.
   virtual void run(Workload& work) = 0;

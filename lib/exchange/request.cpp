@@ -28,8 +28,8 @@ namespace {
 
 /// The members of a transfer that its reader gets.
 auto sent(auto& transfer) {
-  return std::tie(transfer.card, transfer.array, transfer.parameter, transfer.target, transfer.element, transfer.counts,
-                  transfer.source.offset, transfer.source.box, transfer.source.strides);
+  return std::tie(transfer.card, transfer.array, transfer.parameter, transfer.target, transfer.element,
+                  transfer.is_first_copy, transfer.source.offset, transfer.source.box, transfer.source.strides);
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ Keys keys_of(const CutTensor& tensor, const Mesh& mesh) {
     const BoxCover cover(boxes, shape, mesh);
   } catch (const Error& error) {
     throw Error(Kind::input, "/" + tensor.name,
-                {error.what(), "pieces that make up " + to_string(tensor.shape),
+                {error.text().found, "pieces that make up " + to_string(tensor.shape),
                  "are all of the checkpoint's files there, and of one save?"})
         .of_parameter(tensor.name);
   }

@@ -196,7 +196,7 @@ class DcpDescription {
   void check_there(const std::string& name) const {
     if (is_there(directory_ / name)) return;
     throw Error(Kind::input, (directory_ / name).string(),
-                {"no such file" + rank_in(name), "it, as " + std::string(metadata_file) + " says",
+                {"no such file" + rank_in(name) + ", which " + std::string(metadata_file) + " names", "",
                  "copy it into " + shell_word(directory_.string())});
   }
 

@@ -104,7 +104,7 @@ class DistDescription {
       std::error_code error;
       if (!fs::exists(path, error))
         throw Error(Kind::input, path.string(),
-                    {"no such file", "it, as " + source_.metadata.filename().string() + " says",
+                    {"no such file, which " + source_.metadata.filename().string() + " names", "",
                      "copy it into " + shell_word(directory_.string())});
       const FileCatalog whole = store_.catalog(path);
       with_file(path.string(), [&] {
@@ -136,8 +136,9 @@ class DistDescription {
       with_context("/" + run.tensor->name, [&] {
         const std::size_t index = whole.find(run.tensor->name);
         if (index == whole.arrays->size())
-          throw Error(Kind::input, "",
-                      {"not in this file", "it, as " + source_.metadata.filename().string() + " says", source_.remedy});
+          throw Error(
+              Kind::input, "",
+              {"not in this file, where " + source_.metadata.filename().string() + " says it is", "", source_.remedy});
         const StoredArray& array = (*whole.arrays)[index];
         check_shape(array, run);
         StoredArray made{run.tensor->name, type_of(array, *run.tensor), run.box.shape(), run.tensor->shape, false, {}};

@@ -84,9 +84,8 @@ std::optional<Error> flat_parameters_alone(const std::vector<std::string>& names
               {"holds the flat parameters " + join({found.begin(), found.end()}, 4) +
                    " of FSDP's LOCAL_STATE_DICT, which do not say which parameters lie in them; those beside them "
                    "are parts of unknown places",
-               "each parameter by itself, with its place",
-               std::string(other_forms) + ", " + with_buckets,
-               {Advice::What::leave_out, ""}});
+               "each parameter by itself, with its place", std::string(other_forms) + ", " + with_buckets,
+               leaving_out({found.begin(), found.end()})});
   return error.advise("", {Advice::What::draft_layout, origin});  // for the remaining tensors
 }
 

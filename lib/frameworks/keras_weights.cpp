@@ -76,7 +76,7 @@ DirectoryDescription describe_keras_weights(const fs::path& path, SourceStore& s
     std::error_code error;
     if (!fs::exists(directory / file, error))
       throw Error(Kind::input, (directory / file).string(),
-                  {"no such file", "it, as " + map.filename().string() + " says",
+                  {"no such file, which " + map.filename().string() + " names", "",
                    "copy it into " + shell_word(directory.string())});
     catalogs.push_back(store.catalog(directory / file));
   }

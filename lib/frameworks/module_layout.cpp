@@ -111,7 +111,7 @@ std::vector<std::string> names_of_module(const Schema& model, const ModelStates&
 }
 
 void check_rules(const Layout& layout, const std::vector<std::string>& weights) {
-  if (layout.otherwise == Default::replicate) return;
+  if (layout.default_rule == Default::replicate) return;
   std::vector<const Pattern*> names;
   for (const Rule& rule : layout.parameters)
     for (const Pattern& name : rule.names) names.push_back(&name);

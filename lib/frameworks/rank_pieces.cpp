@@ -155,7 +155,7 @@ class FamilyTensors {
         throw Error(Kind::input, "",
                     {"is cut in strides of " + std::to_string(factor) + " chunks",
                      std::to_string(chunks) + ", as the mesh's other axes make",
-                     "give a layout that says how (ckpt-inspect --as-layout begins one)"});
+                     "give a layout that says how (ckpt inspect --as-layout begins one)"});
       keys.parts = Parts{dim, {}, factor};
     }
   }

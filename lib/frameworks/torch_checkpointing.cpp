@@ -40,9 +40,9 @@ FileCatalog with_pieces(const FileCatalog& catalog, const Pieces& pieces) {
   for (const auto& [name, placed] : pieces) {
     const std::size_t index = schema.find(name);
     if (index == arrays.size())
-      throw Error(
-          Kind::input, "/" + name,
-          {"not in this file", std::string("it, as ") + items_metadata + " says", "are the files those of one save?"});
+      throw Error(Kind::input, "/" + name,
+                  {std::string("not in this file, where ") + items_metadata + " says it is", "",
+                   "are the files those of one save?"});
     if (arrays[index].shape.size() != placed.first->shape.size())
       throw Error(Kind::input, "/" + name,
                   {"is " + to_string(arrays[index].shape), "a piece of " + to_string(placed.first->shape),
@@ -78,7 +78,7 @@ DirectoryDescription describe_torch_checkpointing(const fs::path& directory, Sou
       std::error_code error;
       if (!fs::exists(path, error))
         throw Error(Kind::input, path.string(),
-                    {"no such file", std::string("it, as ") + items_metadata + " says",
+                    {std::string("no such file, which ") + items_metadata + " names", "",
                      "copy it into " + shell_word(directory.string())});
       const FileCatalog catalog = store.catalog(path);
       catalogs.push_back(with_file(path.string(), [&] { return with_pieces(catalog, pieces_of_rank(item, rank)); }));

@@ -34,7 +34,7 @@ struct ParamGroup {
   throw Error(
       Kind::input, "optimizer",
       {"found " + found, expected + ", as its state has numbers for names",
-       "give a whole layout, with \"files\", that has a \"split\" for each `optimizer/…` (ckpt-inspect lists them)"});
+       "give a whole layout, with \"files\", that has a \"split\" for each `optimizer/…` (ckpt inspect lists them)"});
 }
 
 class WholeOptimizer {

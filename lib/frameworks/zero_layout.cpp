@@ -39,7 +39,7 @@ class ZeroLayout {
       layout = on_all_ranks(*module_, states_.data_ranks);
     } else {
       layout.mesh = {{"dp"}, {states_.data_ranks}, {}};
-      layout.otherwise = Default::replicate;
+      layout.default_rule = Default::replicate;
     }
     layout.files = zero_files(files_, files_.folder, layout.mesh);
     layout.parameters = rules(layout.parameters);

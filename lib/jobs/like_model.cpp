@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t most_index_bytes = 256ULL << 20;
 constexpr std::uint64_t most_copied_bytes = 256ULL << 20;  // of one file: a tokenizer has some tens of MiB
 
-std::filesystem::path directory_of(std::filesystem::path place) {
+std::filesystem::path directory_of(const std::filesystem::path& place) {
   std::error_code none;
   return std::filesystem::is_directory(place, none) ? place : place.parent_path();
 }

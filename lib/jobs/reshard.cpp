@@ -1,6 +1,7 @@
 #include "jobs/reshard.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/checked.hpp"
@@ -16,12 +17,12 @@
 #include "diagnosis/same_step.hpp"
 #include "io/direct_blocks.hpp"
 #include "jobs/average.hpp"
+#include "jobs/complete_output.hpp"
 #include "jobs/conflict_source.hpp"
 #include "jobs/name_maps.hpp"
 #include "jobs/output_manifest.hpp"
 #include "jobs/reshard_plan.hpp"
 #include "jobs/reshard_text.hpp"
-#include "jobs/standing_output.hpp"
 #include "jobs/summary.hpp"
 #include "jobs/types/memory_shares.hpp"
 #include "jobs/types/progress.hpp"
@@ -131,7 +132,7 @@ void check_places(Run& run, const ReshardSides& sides) {
     Output* place = run.output.place();
     if (place == nullptr) return;
     for (const Checkpoint* each : sides.checkpoints())
-      place->check_sources(each->paths_read(run.process(), run.process_count()));
+      place->check_sources(each->paths_read_by(run.process(), run.process_count()));
     place->check_sources(run.text.paths_read());
     const Layout& target = sides.target.placement.layout();
     auto sidecars = sidecar_names(sides.checkpoint, target, *sides.store);
@@ -139,8 +140,18 @@ void check_places(Run& run, const ReshardSides& sides) {
     sidecars.insert(sidecars.end(), sides.model.others.begin(), sides.model.others.end());
     if (const DirectoryIndex* const index = sides.store->index(); index != nullptr && !sides.index_name.empty())
       for (const std::string_view name : index->companions()) sidecars.emplace_back(name);
-    if (run.processes.rank() == 0) place->plan(target, sidecars, *sides.store);
+    if (run.processes.rank() == 0) place->check_replaceable(target, sidecars, *sides.store);
   });
+}
+
+/// Nothing in files shows whether a layout that somebody wrote has forgotten the parts of a fused tensor.
+void tell_fused(const Run& run, const Placement& source) {
+  if (!run.job.source.layout || run.processes.rank() != 0) return;
+  if (const auto fused = fused_without_parts(source); !fused.empty())
+    log::info(
+        "{} has no \"parts\" for {}: wrong where Q, K and V, or gate and up, were each cut by themselves; "
+        "\"parts\": {{\"dim\": D, \"count\": 1}} says that it is meant",
+        source.layout().origin, join(fused, 4));
 }
 
 ReshardSides look(Run& run) {
@@ -156,6 +167,7 @@ ReshardSides look(Run& run) {
     });
   warn_of_layouts(run.job, run.stores, sides);
   describe(sides, run.report);
+  tell_fused(run, sides.source.placement);
   return sides;
 }
 
@@ -168,11 +180,11 @@ ExchangeKind exchange_kind(Run& run, const ReshardSides& sides) {
                          run.processes);
 }
 
-/// Whether a chunk of the usual size takes only crumbs of the source's runs: of elements that a map transposes and
-/// stacks along an inner dimension. Each such chunk goes over all pages of many tensors.
-bool takes_crumbs(const Planner& planner, ArrayId array, std::uint32_t process) {
-  constexpr std::uint64_t usual_chunk = 2ULL << 20;
-  constexpr std::uint64_t crumb = 512;
+/// Whether a chunk of the usual size takes only short runs of the source: of elements that a map transposes and stacks
+/// along an inner dimension. Each such chunk goes over all pages of many tensors.
+bool has_short_runs(const Planner& planner, ArrayId array, std::uint32_t process) {
+  constexpr std::uint64_t usual_chunk = 2ULL << 20;  // as the exchange `direct` makes them
+  constexpr std::uint64_t short_run = 512;           // eight of them in each page of 4 KiB, at least
   const Placement& target = planner.target();
   const auto& members = target.arrays()[array].members;
   if (members.size() != 1 || planner.links(members.front()) == nullptr) return false;
@@ -189,24 +201,26 @@ bool takes_crumbs(const Planner& planner, ArrayId array, std::uint32_t process) 
     bytes += in_source.bytes();
     runs += in_source.run == 0 ? 0 : in_source.bytes() / in_source.run;
   });
-  return count * element >= usual_chunk / 2 && runs > bytes / crumb;
+  return count * element >= usual_chunk / 2 && runs > bytes / short_run;
 }
 
-/// Whether many of a map's arrays are such. Looks at some of them.
-bool take_crumbs(const Planner& planner, std::uint32_t process) {
+/// Whether more than a quarter of a map's arrays are such. Looks at some of them.
+bool many_have_short_runs(const Planner& planner, std::uint32_t process) {
   constexpr std::size_t most = 32;
   const std::size_t count = planner.target().arrays().size();
-  const std::size_t step = std::max<std::size_t>(count / most, 1);
-  std::size_t crumbs = 0;
-  for (std::size_t array = 0; array < count; array += step)
-    if (takes_crumbs(planner, static_cast<ArrayId>(array), process)) ++crumbs;
-  return crumbs * 4 > std::min(count, most);
+  const std::size_t step = std::max<std::size_t>(ceil_div(count, most), 1);
+  std::size_t looked_at = 0;
+  std::size_t found = 0;
+  for (std::size_t array = 0; array < count; array += step, ++looked_at)
+    if (has_short_runs(planner, static_cast<ArrayId>(array), process)) ++found;
+  return found * 4 > looked_at;
 }
 
-/// Chunks that take crumbs need more memory than the windows through which they go over all pages, part after part.
+/// Chunks of short runs need more memory than the windows through which they go over all pages, part after part.
 MemoryShares for_large_chunks(const MemoryShares& shares, unsigned threads) {
-  constexpr std::uint64_t windows_of_thread = 16ULL << 20;
-  constexpr std::uint64_t chunk_of_thread = 260ULL << 20;  // with all that goes with it
+  constexpr std::uint64_t windows_of_thread = 16ULL << 20;  // a part of each source file at a time is enough
+  // The exchange's largest chunk, 256 MiB, and room for its scratch and for whole pages.
+  constexpr std::uint64_t chunk_of_thread = 260ULL << 20;
   const std::uint64_t all = shares.windows + shares.rest;
   const std::uint64_t windows = std::min(shares.windows, threads * windows_of_thread);
   MemoryShares divided = shares;
@@ -228,33 +242,12 @@ bool read_blocks_together(const Run& run, const ReshardSides& sides, const MoveP
   return readers_of_block(moves.planner, moves.shares, here, DirectBlocks::usual_block) > most_readers;
 }
 
-/// It refers to the sides, which must outlive it without being moved.
+/// It refers to the sides, which must outlive it, and its parts refer to one another.
 struct Plan {
   Plan(Run& run, const ReshardSides& sides)
-      : kind(exchange_kind(run, sides)), moves(sides, kind, run.job, host_numbers(run.processes)) {
-    const Placement& target = sides.target.placement;
-    agree(run.processes, [&] {
-      check_target_names(sides.checkpoint, moves.planner, moves.shares.owned_by(run.process()), *sides.store);
-      if (run.processes.rank() == 0) check_manifest_size(target, run.job.output.is_single_file, run.job.is_verified());
-      const bool holds_texts = !sides.store->traits().streams_texts || !sides.checkpoint.is_shared() ||
-                               run.job.output.is_pipe || run.job.is_view;
-      memory = divide_memory(run.job.resources.memory_bytes, sides, moves.planner, holds_texts);
-      if (run.processes.rank() == 0 && !memory.shortage.empty()) log::warn("{}", memory.shortage);
-      set_decoding_memory(run.stores.reading(), sides.checkpoints(), memory.chunks);
-      if (run.job.is_view)
-        views.emplace(sides.checkpoint, moves.planner, *sides.store, run.job.output.path,
-                      run.job.output.is_single_file);
-    });
-    bool has_large_chunks = false;
-    agree(run.processes, [&] { has_large_chunks = take_crumbs(moves.planner, run.process()); });
-    if (has_large_chunks && kind == ExchangeKind::direct) memory = for_large_chunks(memory, run.threads);
-    exchange = make_exchange(kind, run.job.resources, memory.rest, run.threads, run.processes,
-                             has_large_chunks || !memory.shortage.empty());
-    run.report.exchange = exchange->name();
-    run.report.staging_bytes = exchange->staging_bytes() + memory.windows + memory.chunks;
-    reader.emplace(sides.checkpoint, sides.source.placement, run.stores.reading(), memory.windows, run.open_files);
-    uses_direct_io = exchange->reads_ahead() && !run.job.is_view && !read_blocks_together(run, sides, moves);
-  }
+      : kind(exchange_kind(run, sides)), moves(sides, kind, run.job, host_numbers(run.processes)) {}
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
 
   /// The exchange's share of memory that it does not use.
   std::uint64_t spare_memory() const { return memory.rest - std::min(memory.rest, exchange->staging_bytes()); }
@@ -268,16 +261,41 @@ struct Plan {
   bool uses_direct_io = false;  ///< whether source data outside the page cache is read with direct I/O
 };
 
-/// Throws io if the output cannot fit where it is to go. Collective.
-void check_room(Run& run, const ReshardSides& sides, const Plan& plan) {
-  if (run.job.is_view || run.output.place() == nullptr) return;
-  const std::uint64_t bytes =
-      run.processes.sum(bytes_written_by(run.process(), plan.moves.shares, sides.target.placement));
+/// Checks what the output is to be called and to say, and divides the memory. Collective.
+void share_memory(Run& run, const ReshardSides& sides, Plan& plan) {
   agree(run.processes, [&] {
+    check_target_names(sides.checkpoint, plan.moves.planner, plan.moves.shares.owned_by(run.process()), *sides.store);
     if (run.processes.rank() == 0)
-      check_free_space(run.job.output.path,
-                       bytes + text_bytes_written(sides.checkpoint, plan.moves.planner, *sides.store));
+      check_manifest_size(sides.target.placement, run.job.output.is_single_file, run.job.is_verified());
+    const bool holds_texts = !sides.store->traits().streams_texts || !sides.checkpoint.is_shared() ||
+                             run.job.output.is_pipe || run.job.is_view;
+    plan.memory = divide_memory(run.job.resources.memory_bytes, sides, plan.moves.planner, holds_texts);
+    if (run.processes.rank() == 0 && !plan.memory.shortage.empty()) log::warn("{}", plan.memory.shortage);
+    set_decoding_memory(run.stores.reading(), sides.checkpoints(), plan.memory.chunks);
+    if (run.job.is_view)
+      plan.views.emplace(sides.checkpoint, plan.moves.planner, *sides.store, run.job.output.path,
+                         run.job.output.is_single_file);
   });
+}
+
+std::unique_ptr<Plan> make_plan(Run& run, const ReshardSides& sides) {
+  auto made = std::make_unique<Plan>(run, sides);
+  Plan& plan = *made;
+  share_memory(run, sides, plan);
+  bool has_large_chunks = false;
+  agree(run.processes, [&] { has_large_chunks = many_have_short_runs(plan.moves.planner, run.process()); });
+  if (has_large_chunks && plan.kind == ExchangeKind::direct) plan.memory = for_large_chunks(plan.memory, run.threads);
+  plan.exchange = make_exchange(plan.kind, run.job.resources, plan.memory.rest, run.threads, run.processes,
+                                has_large_chunks || !plan.memory.shortage.empty());
+  run.report.exchange = plan.exchange->name();
+  run.report.staging_bytes = plan.exchange->staging_bytes() + plan.memory.windows + plan.memory.chunks;
+  plan.reader.emplace(sides.checkpoint, sides.source.placement, run.stores.reading(), plan.memory.windows,
+                      run.open_files);
+  agree(run.processes, [&] {
+    plan.uses_direct_io =
+        plan.exchange->reads_ahead() && !run.job.is_view && !read_blocks_together(run, sides, plan.moves);
+  });
+  return made;
 }
 
 /// Ends a dry run.
@@ -304,45 +322,7 @@ void preview(Run& run, const ReshardSides& sides, Plan& plan) {
   run.time("plan");
 }
 
-// ---- Begin: the output's files, with everything but data
-
-DirectIo direct_io(const Run& run) {
-  const OutputPlace& place = run.job.output;
-  if (!writes_directly(place)) return DirectIo::off;
-  if (run.processes.rank() == 0) log::debug("{}: data is written past the page cache (--direct-io)", place.name());
-  return place.direct_io;
-}
-
-TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) {
-  const ReshardJob& job = run.job;
-  TargetPlace place{run.output.place(), run.output.pipe(), job.output.is_single_file};
-  place.direct_io = direct_io(run);
-  const bool may_share = !job.output.is_pipe && !job.is_view && may_share_blocks(existing_directory(job.output.path));
-  // Hosts that see other file systems there have to agree.
-  place.is_placed_as_source = run.processes.maximum(may_share ? 0 : 1) == 0;
-  place.shares_blocks = place.is_placed_as_source && job.output.reflink == Reflink::automatic;
-  place.keeps_trees = job.keeps_trees;
-  place.dropped = sides.dropped;
-  place.new_name = new_name_of(job.names);
-  if (job.is_verified())
-    place.fingerprints = job.output.is_pipe && !sides.store->traits().ends_with_manifest ? FingerprintPlace::report
-                                                                                         : FingerprintPlace::manifest;
-  if (plan.views) place.fingerprints = FingerprintPlace::views;
-  place.views = plan.views ? &*plan.views : nullptr;
-  place.tables = manifest_tables(sides.tables, {}, job.is_verified());
-  place.history = sides.history;
-  return place;
-}
-
-/// Nothing in files shows whether a layout that somebody wrote has forgotten the parts of a fused tensor.
-void tell_fused(const Run& run, const Placement& source) {
-  if (!run.job.source.layout || run.processes.rank() != 0) return;
-  if (const auto fused = fused_without_parts(source); !fused.empty())
-    log::info(
-        "{} has no \"parts\" for {}: wrong where Q, K and V, or gate and up, were each cut by themselves; "
-        "\"parts\": {{\"dim\": D, \"count\": 1}} says that it is meant",
-        source.layout().origin, join(fused, 4));
-}
+// ---- Check: the data that is to be read, and the room for what is to be written
 
 void check_copies(Run& run, const ReshardSides& sides, Plan& plan) {
   const Checkpoint& checkpoint = sides.checkpoint;
@@ -388,53 +368,63 @@ void check_places_of_elements(Run& run, const ReshardSides& sides, Plan& plan) {
   run.time("likeness");
 }
 
+/// Checks the data that is to be read. Collective; throws if it is not what the job may take.
+void check(Run& run, const ReshardSides& sides, Plan& plan) {
+  run.counters.phase = Phase::replicas;
+  check_copies(run, sides, plan);
+  run.time("replicas");
+  check_places_of_elements(run, sides, plan);
+}
+
+/// Throws io if the output cannot fit where it is to go. Collective.
+void check_room(Run& run, const ReshardSides& sides, const Plan& plan) {
+  if (run.job.is_view || run.output.place() == nullptr) return;
+  const std::uint64_t bytes =
+      run.processes.sum(bytes_written_by(run.process(), plan.moves.shares, sides.target.placement));
+  agree(run.processes, [&] {
+    if (run.processes.rank() == 0)
+      check_free_space(run.job.output.path,
+                       bytes + text_bytes_written(sides.checkpoint, plan.moves.planner, *sides.store));
+  });
+}
+
+// ---- Begin: the output's files, with everything but data
+
+DirectIo direct_io(const Run& run) {
+  const OutputPlace& place = run.job.output;
+  if (!writes_directly(place)) return DirectIo::off;
+  if (run.processes.rank() == 0) log::debug("{}: data is written past the page cache (--direct-io)", place.name());
+  return place.direct_io;
+}
+
+TargetPlace target_place(Run& run, const ReshardSides& sides, const Plan& plan) {
+  const ReshardJob& job = run.job;
+  TargetPlace place{run.output.place(), run.output.pipe(), job.output.is_single_file};
+  place.direct_io = direct_io(run);
+  const bool may_share = !job.output.is_pipe && !job.is_view && may_share_blocks(existing_directory(job.output.path));
+  // Hosts that see other file systems there have to agree.
+  place.is_placed_as_source = run.processes.maximum(may_share ? 0 : 1) == 0;
+  place.shares_blocks = place.is_placed_as_source && job.output.reflink == Reflink::automatic;
+  place.keeps_trees = job.keeps_trees;
+  place.dropped = sides.dropped;
+  place.new_name = new_name_of(job.names);
+  if (job.is_verified())
+    place.fingerprints = job.output.is_pipe && !sides.store->traits().ends_with_manifest ? FingerprintPlace::report
+                                                                                         : FingerprintPlace::manifest;
+  if (plan.views) place.fingerprints = FingerprintPlace::views;
+  place.views = plan.views ? &*plan.views : nullptr;
+  place.tables = manifest_tables(sides.tables, {}, job.is_verified());
+  place.history = sides.history;
+  return place;
+}
+
 /// The files that are being written. It refers to sides and plan.
-struct NewFiles {
-  NewFiles(Run& run, const ReshardSides& sides, Plan& plan)
+struct UnfinishedOutput {
+  UnfinishedOutput(Run& run, const ReshardSides& sides, const Plan& plan)
       : files(sides.checkpoint, plan.moves.planner, *sides.store, target_place(run, sides, plan), plan.moves.shares,
               run.process(), run.open_files),
         content(sides.target.placement),
-        sums(run.job.is_verified() ? &content : nullptr) {
-    files.hold_texts(run.stores.reading(), run.processes);
-    agree(run.processes, [&] { files.check_format(); });
-    const std::optional<Attribute> of_models = sides.store->traits().model_attribute;
-    if (run.job.target.file_bytes && of_models) files.add_attribute(*of_models);
-    if (!run.job.deltas.empty())
-      for (const Attribute& attribute : newest_attributes(sides.checkpoints())) files.set_attribute(attribute);
-    if (run.job.has_checksums) files.add_checksum();
-    run.time("plan");
-
-    run.counters.phase = Phase::replicas;
-    check_copies(run, sides, plan);
-    run.time("replicas");
-    check_places_of_elements(run, sides, plan);
-
-    check_room(run, sides, plan);
-    is_resumed = run.output.begin([&] {
-      return run.text.describe(describe_job(sides.checkpoints(), plan.moves.planner, run.job.output.is_single_file,
-                                            run.job.is_verified(), manifest_tables(sides.tables, {}, false),
-                                            run.job.names.mapping ? run.job.names.mapping->json() : "",
-                                            sides.history.averaged, files.is_placed_as_source()));
-    });
-    create(run, sides);
-  }
-
-  void create(Run& run, const ReshardSides& sides) {
-    const std::vector<std::string>& copied = sides.model.others;  // the output has them, too
-    run.counters.phase = Phase::metadata;
-    files.fetch_trees(run.stores.reading(), run.processes);
-    agree(run.processes, [&] {
-      if (run.processes.rank() == 0) sidecars = files.sidecars(run.stores.reading());
-      if (!copied.empty())
-        for (Sidecar& copy : copies_of(run.job.expectation->reference, copied, run.job.dequantised.has_value(),
-                                       run.job.casts.empty() ? "" : config_dtype(sides.target.placement.tensors())))
-          sidecars.push_back(std::move(copy));
-      files.create(is_resumed, run.threads, run.stores.reading());
-      if (sums != nullptr) files.add_the_rest(*sums);
-    });
-    files.share_rooms(run.processes);
-    run.time("metadata");
-  }
+        sums(run.job.is_verified() ? &content : nullptr) {}
 
   TargetFiles files;
   ContentSums content;
@@ -444,15 +434,56 @@ struct NewFiles {
   std::uint64_t kept_bytes = 0;   ///< bytes of this process that it left, found good
 };
 
+/// Decides what the files will declare. Collective; throws if their format cannot hold it.
+void declare(Run& run, const ReshardSides& sides, UnfinishedOutput& made) {
+  made.files.hold_texts(run.stores.reading(), run.processes);
+  agree(run.processes, [&] { made.files.check_format(); });
+  const std::optional<Attribute> of_models = sides.store->traits().model_attribute;
+  if (run.job.target.file_bytes && of_models) made.files.add_attribute(*of_models);
+  if (!run.job.deltas.empty())
+    for (const Attribute& attribute : newest_attributes(sides.checkpoints())) made.files.set_attribute(attribute);
+  if (run.job.has_checksums) made.files.add_checksum();
+  run.time("plan");
+}
+
+/// Creates the files, with all that is not data.
+void create(Run& run, const ReshardSides& sides, UnfinishedOutput& made) {
+  const std::vector<std::string>& copied = sides.model.others;  // the output has them, too
+  run.counters.phase = Phase::metadata;
+  made.files.fetch_trees(run.stores.reading(), run.processes);
+  agree(run.processes, [&] {
+    if (run.processes.rank() == 0) made.sidecars = made.files.sidecars(run.stores.reading());
+    if (!copied.empty())
+      for (Sidecar& copy : copies_of(run.job.expectation->reference, copied, run.job.dequantised.has_value(),
+                                     run.job.casts.empty() ? "" : config_dtype(sides.target.placement.tensors())))
+        made.sidecars.push_back(std::move(copy));
+    made.files.create(made.is_resumed, run.threads, run.stores.reading());
+    if (made.sums != nullptr) made.files.add_the_rest(*made.sums);
+  });
+  made.files.share_rooms(run.processes);
+  run.time("metadata");
+}
+
+/// Takes the output's place, or what an earlier run has left there. From here on the job writes.
+void begin(Run& run, const ReshardSides& sides, const Plan& plan, UnfinishedOutput& made) {
+  made.is_resumed = run.output.begin([&] {
+    return run.text.describe(describe_job(sides.checkpoints(), plan.moves.planner, run.job.output.is_single_file,
+                                          run.job.is_verified(), manifest_tables(sides.tables, {}, false),
+                                          run.job.names.mapping ? run.job.names.mapping->json() : "",
+                                          sides.history.averaged, made.files.is_placed_as_source()));
+  });
+  create(run, sides, made);
+}
+
 // ---- Move: the data, by regions and by keys
 
-Finished check_earlier(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& made) {
+Finished check_earlier(Run& run, const ReshardSides& sides, const Plan& plan, UnfinishedOutput& made) {
   run.counters.phase = Phase::resume;
   const Placement& target = sides.target.placement;
-  const bool is_reckoned = sides.checkpoint.dequantised() != nullptr || sides.checkpoint.averaged() != nullptr;
+  const bool is_computed = sides.checkpoint.dequantised() != nullptr || sides.checkpoint.averaged() != nullptr;
   // This run makes chunks with infinities again, so that it reports every overflow, an earlier run's too.
   const auto may_stay = [&](ArrayId array, std::span<const std::byte> data) {
-    if (!is_reckoned && !plan.moves.casts.is_cast(array)) return true;
+    if (!is_computed && !plan.moves.casts.is_cast(array)) return true;
     const auto format = number_format(target.arrays()[array].dtype);
     return !format || !format->is_float || are_finite(*format, data.data(), data.size() / format->size);
   };
@@ -463,7 +494,7 @@ Finished check_earlier(Run& run, const ReshardSides& sides, const Plan& plan, Ne
   return finished;
 }
 
-TableShuffle::Sums move_tables(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& made,
+TableShuffle::Sums move_tables(Run& run, const ReshardSides& sides, const Plan& plan, UnfinishedOutput& made,
                                const Finished& finished, Journal* journal) {
   const TablePlan& tables = sides.tables;
   if (tables.moves.empty() && tables.offsets.empty()) return {};
@@ -484,7 +515,7 @@ TableShuffle::Sums move_tables(Run& run, const ReshardSides& sides, const Plan& 
 }
 
 /// Returns the sums of the tables' rows.
-TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, NewFiles& made) {
+TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, UnfinishedOutput& made) {
   const Placement& target = sides.target.placement;
   SourceReader& reader = *plan.reader;
   Exchange& exchange = *plan.exchange;
@@ -539,7 +570,7 @@ void warn_of_changed_sources(Run& run, const ReshardSides& sides) {
     warn_of_changed_sources(*sides.checkpoint.averaged(), run.job.resources, run.stores, run.processes);
 }
 
-void read_back(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& made) {
+void read_back(Run& run, const ReshardSides& sides, const Plan& plan, UnfinishedOutput& made) {
   run.counters.phase = Phase::reread;
   check_reread(sides.target.placement, made.files, *made.sums, plan.exchange->chunk_bytes(), run.threads,
                run.processes);
@@ -547,7 +578,7 @@ void read_back(Run& run, const ReshardSides& sides, const Plan& plan, NewFiles& 
   run.time("reread");
 }
 
-void publish(Run& run, const ReshardSides& sides, NewFiles& made, const TableShuffle::Sums& table_sums) {
+void publish(Run& run, const ReshardSides& sides, UnfinishedOutput& made, const TableShuffle::Sums& table_sums) {
   warn_of_changed_sources(run, sides);
   run.counters.phase = Phase::publish;
   made.files.complete_sums(run.processes);
@@ -576,36 +607,39 @@ void confirm(Run& run, const ReshardSides& sides) {
   const std::string why = has_text ? "outputs with tables of text are not compared"
                                    : difference_from(run.job, sides, run.stores, run.processes, run.counters);
   agree(run.processes, [&] {
-    if (!why.empty()) run.output.place()->refuse_standing(why);
+    if (!why.empty()) run.output.place()->refuse_complete(why);
   });
-  Plan plan(run, sides);  // the earlier run may have looked at less: --replicas trust, --unlike, without --strict
-  check_copies(run, sides, plan);
-  check_places_of_elements(run, sides, plan);
+  run.time("compare");
+  // The earlier run may have looked at less: --replicas trust, --unlike, without --strict.
+  check(run, sides, *make_plan(run, sides));
   warn_of_changed_sources(run, sides);
   run.output.check_warnings();
   agree(run.processes, [&] {
     if (run.processes.rank() == 0) run.output.place()->remove_left_lock();
   });
-  run.report.is_standing = true;
+  run.report.existed_complete = true;
   run.counters.phase = Phase::done;
-  run.time("compare");
   add_up(run.counters, run.processes, run.report);
 }
 
 /// The phases, one after the other. Everything before the output begins only looks.
 Report perform(Run run) {
   const ReshardSides sides = look(run);
-  tell_fused(run, sides.source.placement);
   if (run.output.place() != nullptr && !run.job.dry_run &&
-      run.processes.maximum(run.output.place()->stands() ? 1 : 0) != 0) {
+      run.processes.maximum(run.output.place()->exists_complete() ? 1 : 0) != 0) {
     confirm(run, sides);
     return std::move(run.report);
   }
-  Plan plan(run, sides);
+  const auto made_plan = make_plan(run, sides);
+  Plan& plan = *made_plan;
   if (run.job.dry_run) {
     preview(run, sides, plan);
   } else {
-    NewFiles made(run, sides, plan);
+    UnfinishedOutput made(run, sides, plan);
+    declare(run, sides, made);
+    check(run, sides, plan);
+    check_room(run, sides, plan);
+    begin(run, sides, plan, made);
     TableShuffle::Sums table_sums;
     if (!run.job.is_view) table_sums = move(run, sides, plan, made);
     if (run.job.verify == Verify::reread) read_back(run, sides, plan, made);
@@ -622,29 +656,30 @@ Report perform(Run run) {
   return std::move(run.report);
 }
 
-/// Returns the job's map of names, or null. The expected names select among several rules for one tensor. Opens the
-/// source, if it is not open and there may be a map: the layout that it carries may say its names.
-std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, std::optional<Checkpoint>& source,
+/// Whether there may be a map of names: the job asks for one, or the output's layout says whose names it has.
+bool may_have_map(const ReshardJob& job) {
+  const bool names_target = job.target.layout && !job.target.layout->names.empty();
+  return job.target.is_like_expected || job.map || !job.map.sizes.empty() || names_target;
+}
+
+void check_options_beside_map(const ReshardJob& job) {
+  if (job.names.takes_masters)
+    throw Error(Kind::usage, "--master-weights",
+                {"given with a map of names (--names, --like)", "one of the two",
+                 "merge with it first, and then what that wrote, with the map"});
+  if (job.is_view)
+    throw Error(Kind::usage, "--virtual",
+                {"given with a map of names", "one of the two: what is shown keeps the source's tensors",
+                 "write the data, without --virtual"});
+}
+
+/// Returns the job's map of names, or null. The expected names select among several rules for one tensor.
+std::shared_ptr<const NameMapping> mapping_of(const ReshardJob& job, const Checkpoint& source,
                                               std::shared_ptr<const ExpectedTensors>& expected, Stores& stores,
                                               Communicator& processes) {
-  MapPlaces places{nullptr, job.target.layout ? &*job.target.layout : nullptr, job.target.is_like_expected, {}};
   const bool is_like = job.target.is_like_expected;
+  MapPlaces places{&source.layout(), job.target.layout ? &*job.target.layout : nullptr, is_like, {}};
   if (!is_like) places.models.push_back(job.source.path);
-  if (!is_like && !job.map && job.map.sizes.empty() && (places.target == nullptr || places.target->names.empty()))
-    return nullptr;
-  agree(processes, [&] {
-    if (job.names.takes_masters)
-      throw Error(Kind::usage, "--master-weights",
-                  {"given with a map of names (--names, --like)", "one of the two",
-                   "merge with it first, and then what that wrote, with the map"});
-    if (job.is_view)
-      throw Error(Kind::usage, "--virtual",
-                  {"given with a map of names", "one of the two: what is shown keeps the source's tensors",
-                   "write the data, without --virtual"});
-  });
-  if (!source)
-    source = Checkpoint::open(with_threads(job.source, job.resources, processes), stores.reading(), processes);
-  places.source = &source->layout();
   places.are_sides_named = job.names.may_name_sides();
   MapWish wish;
   wish.has_states = !is_like;
@@ -674,13 +709,20 @@ Report reshard(const ReshardJob& job, Stores& stores, Communicator& processes, C
     ReshardJob rest = text.rest_of_job();
     drop_own_average(rest.average);
     std::optional<Checkpoint> first;
-    if (!rest.average.empty()) {
+    const auto open_source = [&] {
       first = Checkpoint::open(with_threads(rest.source, rest.resources, processes), stores.reading(), processes);
+    };
+    if (!rest.average.empty()) {
+      open_source();
       leave_out_states(*first, rest.names, true, processes);
     }
     if (text.opened_source() != nullptr && !first) first = *text.opened_source();
     std::shared_ptr<const ExpectedTensors> expected;
-    rest.names.take_mapping(mapping_of(rest, first, expected, stores, processes));
+    if (may_have_map(rest)) {
+      agree(processes, [&] { check_options_beside_map(rest); });
+      if (!first) open_source();
+      rest.names.take_mapping(mapping_of(rest, *first, expected, stores, processes));
+    }
     return perform({rest, {first ? &*first : nullptr, expected.get()}, text, output, stores, processes, counters});
   });
 }

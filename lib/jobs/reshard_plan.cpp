@@ -196,7 +196,7 @@ std::optional<Layout> rules_renamed(const Layout& source, const ReshardSides& si
   const Naming naming(source);
   Layout rules;
   rules.mesh = source.mesh;
-  rules.otherwise = source.otherwise;
+  rules.default_rule = source.default_rule;
   std::map<std::string, std::size_t> rule_of;  // by the keys' text
   for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
     const auto decision = naming.decide(sides.source.placement.tensors()[sides.selection.source_of[i]].name);
@@ -237,7 +237,7 @@ std::string kept_rules(const ReshardJob& job, const ReshardSides& sides, const s
 void check_rules(const ReshardJob& job, ReshardSides& sides, const std::optional<Layout>& rules) {
   if (job.target.layout || job.target.file_bytes || rules || job.target.cards == 1) return;
   const std::string found =
-      "it does not say by which rules it was cut: it never was, or another program merged it, or ckpt-merge of a "
+      "it does not say by which rules it was cut: it never was, or another program merged it, or ckpt merge of a "
       "version before 0.3.0";
   const char* const remedy = "give a layout of the output with --to";
   if (job.target.must_cut)
@@ -254,7 +254,7 @@ void warn_of_plain_pieces(const ReshardJob& job, ReshardSides& sides) {
   if (job.target.layout || job.output.is_single_file || !has_pieces || !sides.store->traits().is_read_by_ranks ||
       sides.store->index() != nullptr)
     return;
-  sides.source.warnings.push_back(
+  sides.source.warnings.emplace_back(
       "the output's files are called card_N, not as the framework calls its ranks' files: they hold each card's pieces "
       "as plain tensors, where it expects ones that say which pieces they are; --format dcp writes what it loads on "
       "any "
@@ -273,7 +273,7 @@ void take_names_of_tree(ReshardSides& sides) {
 /// Throws usage if master weights are asked for and the checkpoint does not say which they are.
 void check_has_masters(const ReshardJob& job, const Checkpoint& checkpoint) {
   if (!job.names.takes_masters || !checkpoint.masters().empty()) return;
-  std::string remedy = "leave it out, and choose by name (ckpt-inspect lists them)";
+  std::string remedy = "leave it out, and choose by name (ckpt inspect lists them)";
   // An output of these programs is read by its manifest; DeepSpeed's own directory in it says more.
   if (!checkpoint.files().empty()) {
     const std::filesystem::path step = checkpoint.path() / *std::filesystem::path(checkpoint.file_name(0)).begin();
@@ -344,7 +344,7 @@ void check_any_tensor(ReshardSides& sides) {
   }
   throw Error(Kind::input, sides.checkpoint.path().string(),
               {"no tensor is in it that could be written", "at least one",
-               "where a job's settings or states alone are meant, copy it as it is; ckpt-inspect shows what is in it"});
+               "where a job's settings or states alone are meant, copy it as it is; ckpt inspect shows what is in it"});
 }
 
 /// The tensors that a choice of names leaves out of a checkpoint, for the casts.
@@ -356,8 +356,8 @@ std::vector<Tensor> left_out_tensors(const ReshardJob& job, const Checkpoint& ch
   for (const FileCatalog& file : checkpoint.files()) {
     if (!file.schema || !seen.insert(file.schema.get()).second) continue;
     for (const StoredArray& array : *file.schema->arrays)
-      if (std::string name = naming.renamed(array.name); !source.find(name))
-        left_out.push_back({std::move(name), array.dtype, array.shape, array.verbatim});
+      if (const std::string name = naming.renamed(array.name); !source.find(name))
+        left_out.push_back({name, array.dtype, array.shape, array.verbatim});
   }
   return left_out;
 }
@@ -580,20 +580,23 @@ void check_readers(ReshardSides& sides) {
   const Store& store = *sides.store;
   const bool is_same_format = source_formats(sides.checkpoint) == std::set<std::string>{std::string(store.name())};
   std::vector<std::string> refused;
+  std::vector<std::string> sources;
   std::string_view reader;
   std::string type;
-  for (const Tensor& tensor : sides.selection.tensors)
+  for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
+    const Tensor& tensor = sides.selection.tensors[i];
     if (const std::string_view here = store.refused_by(tensor.dtype); !here.empty() && !tensor.verbatim) {
       if (refused.empty()) type = tensor.dtype.name;
       refused.push_back(tensor.name);
+      sources.push_back(sides.source.placement.tensors()[sides.selection.source_of[i]].name);
       reader = here;
     }
+  }
   if (refused.empty()) return;
   const std::string found = std::string(reader) + " refuses the whole of a file with elements of " + type;
   if (is_same_format) return sides.source.warnings.push_back(join(refused) + ": " + found);
-  throw Error(
-      Kind::input, "parameter " + join(refused),
-      {found, "elements that the output's readers take", "write HDF5 (--format hdf5)", {Advice::What::leave_out, ""}});
+  throw Error(Kind::input, "parameter " + join(refused),
+              {found, "elements that the output's readers take", "write HDF5 (--format hdf5)", leaving_out(sources)});
 }
 
 bool is_table_part(const Placement& placement, const Tensor& tensor) {

@@ -32,7 +32,7 @@ class TextJob {
     agree(processes_, [&] {
       if (output_.place() == nullptr) return;
       output_.place()->check_sources(text_.paths_read());
-      if (processes_.rank() == 0) output_.place()->plan(text_.layout(), {}, stores_.named("hdf5"));
+      if (processes_.rank() == 0) output_.place()->check_replaceable(text_.layout(), {}, stores_.named("hdf5"));
     });
     counters_.bytes_total = report_.bytes_to_read / report_.processes;
     time("catalog");

@@ -37,7 +37,8 @@ void describe(const ReshardSides& sides, Report& report) {
 }
 
 void summarise(const PlannedMoves& moves, Report& report) {
-  const auto& [planner, readers, shares, tables, all_read] = moves;
+  const auto& [planner, all_readers, shares, tables, all_read] = moves;
+  const auto& readers = all_readers;  // no lambda captures a structured binding
   const AveragedFiles* const averaged = all_read;
   const Placement& source = planner.source();
   const Placement& target = planner.target();

@@ -187,15 +187,14 @@ void ExistingOutput::remove() const {
   std::for_each(directories.rbegin(), directories.rend(), remove_one);
 }
 
-Inspection::Inspection(const Layout& target, bool is_single_file, const std::vector<std::string>& sidecars,
-                       Store& store)
+OwnFiles::OwnFiles(const Layout& target, bool is_single_file, const std::vector<std::string>& sidecars, Store& store)
     : is_single_file_(is_single_file), store_(store) {
   if (is_single_file) return;
   names_ = file_names(target);
   names_.insert(names_.end(), sidecars.begin(), sidecars.end());
 }
 
-std::optional<Layout> Inspection::layout_in(const fs::path& file, const char* mark, const char* key) const {
+std::optional<Layout> OwnFiles::layout_in(const fs::path& file, const char* mark, const char* key) const {
   struct stat found {};
   if (::lstat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
   const auto in_ns = [](const timespec& time) {
@@ -209,19 +208,19 @@ std::optional<Layout> Inspection::layout_in(const fs::path& file, const char* ma
 }
 
 /// Whether a file is of the kind that is to be written, or has nothing to lose.
-bool Inspection::is_own_file(const fs::path& file) const {
+bool OwnFiles::is_own_file(const fs::path& file) const {
   std::error_code error;
   return fs::file_size(file, error) == 0 || store_.recognises(file) ||
          (store_.index() != nullptr && file.filename() == store_.index()->name() && store_.index()->recognises(file));
 }
 
-ExistingOutput Inspection::output(const fs::path& place) const {
+ExistingOutput OwnFiles::output(const fs::path& place) const {
   ExistingOutput found;
   look(place, nullptr, found);
   return found;
 }
 
-ExistingOutput Inspection::partial(const OutputPlaces& places) const {
+ExistingOutput OwnFiles::partial(const OutputPlaces& places) const {
   ExistingOutput found;
   look(places.partial, &places.target, found);
   std::error_code error;
@@ -235,7 +234,7 @@ ExistingOutput Inspection::partial(const OutputPlaces& places) const {
   return found;
 }
 
-void Inspection::look(const fs::path& place, const fs::path* replaced, ExistingOutput& found) const {
+void OwnFiles::look(const fs::path& place, const fs::path* replaced, ExistingOutput& found) const {
   std::error_code error;
   const auto type = fs::symlink_status(place, error).type();
   if (type == fs::file_type::not_found) return;
@@ -256,7 +255,7 @@ void Inspection::look(const fs::path& place, const fs::path* replaced, ExistingO
   }
 }
 
-void Inspection::look_into(const fs::path& place, const fs::path* replaced, ExistingOutput& found) const {
+void OwnFiles::look_into(const fs::path& place, const fs::path* replaced, ExistingOutput& found) const {
   const bool is_partial = replaced != nullptr;
   std::set<std::string> written;  // by these programs, as a manifest or journal says
   const auto manifest = layout_in(place / manifest_name, "ckpt_manifest", "layout");

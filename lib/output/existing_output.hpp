@@ -30,10 +30,10 @@ struct ExistingOutput {
 };
 
 /// Distinguishes the files that a job may replace or clear from all others, by name and content.
-class Inspection {
+class OwnFiles {
  public:
   /// `target`: the layout of the output; `sidecars`: the names of its other files.
-  Inspection(const Layout& target, bool is_single_file, const std::vector<std::string>& sidecars, Store& store);
+  OwnFiles(const Layout& target, bool is_single_file, const std::vector<std::string>& sidecars, Store& store);
 
   /// The names of the files to be written.
   const std::vector<std::string>& names() const noexcept { return names_; }

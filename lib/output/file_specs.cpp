@@ -186,7 +186,9 @@ LeafChoice choose_leaves(const std::vector<SourceSchema>& source_schemas, const 
   LeafChoice choice;
   std::map<std::string, Group> groups;
   std::vector<std::string> differing;
-  for (const auto& [name, leaf] : of_all_files(source_schemas, files, trees, new_name)) {
+  for (const auto& named : of_all_files(source_schemas, files, trees, new_name)) {
+    const std::string& name = named.first;
+    const auto& leaf = named.second;
     const std::string in_words = name + " (" + leaf.first->what + ")";
     if (leaf.is_carried && leaf.differs && !is_random_state(name)) differing.push_back(in_words);
     const bool is_in_json = (trees.used().empty() || !trees.has_trees()) && !leaf.first->json.empty();
@@ -243,12 +245,12 @@ HeldTexts blank_texts(const std::vector<ArrayTexts>& texts) {
 
 FileSpecs::FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where,
                      const std::string& manifest, const SourceTrees& trees, const std::vector<Pattern>& dropped,
-                     const NewName& new_name, bool has_index, const HeldTexts& held, bool is_placed_as_source)
+                     const NewName& new_name, bool has_index, HeldTexts held, bool is_placed_as_source)
     : source_(source),
       planner_(planner),
       where_(where),
       tied_(tied_arrays(source, planner)),
-      held_(held),
+      held_(std::move(held)),
       new_name_(new_name),
       layout_text_(to_json(planner.target().layout())),
       manifest_text_(manifest),

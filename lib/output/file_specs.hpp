@@ -40,7 +40,7 @@ class FileSpecs {
   /// from file to file. `is_placed_as_source`: arrays begin where they can share blocks with the source's.
   FileSpecs(const Checkpoint& source, const Planner& planner, const ArrayFiles& where, const std::string& manifest,
             const SourceTrees& trees, const std::vector<Pattern>& dropped, const NewName& new_name, bool has_index,
-            const HeldTexts& held = {}, bool is_placed_as_source = false);
+            HeldTexts held = {}, bool is_placed_as_source = false);
 
   /// Adds an attribute to each file's root group unless the source's has one of that name.
   void add_attribute(const Attribute& attribute);

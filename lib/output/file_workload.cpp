@@ -94,7 +94,8 @@ std::uint64_t FileWorkload::plan(const Chunk& chunk, const Planner::Visit& visit
   const std::uint64_t bytes = move_.planner.for_each_transfer(chunk, move_.process, [&](const Transfer& planned) {
     Transfer transfer = planned;
     if (is_cast) move_.casts.place(chunk, transfer.target, transfer);
-    transfer.counts = move_.marks_first_copies && move_.planner.target().is_of_first_copy(transfer.target, chunk.card);
+    transfer.is_first_copy =
+        move_.marks_first_copies && move_.planner.target().is_of_first_copy(transfer.target, chunk.card);
     filled += numel(transfer.source.box.shape());
     visit(transfer);
   });

@@ -64,11 +64,11 @@ void Output::check_absent() const {
         .in_file(places_.target.string());
 }
 
-bool Output::stands() const {
+bool Output::exists_complete() const {
   return resume_ && !force_ && is_there(places_.target);
 }
 
-void Output::refuse_standing(const std::string& why) const {
+void Output::refuse_complete(const std::string& why) const {
   throw Error(Kind::io, places_.target.string(),
               {"it exists already, and is not what this job writes: " + why,
                "nothing there, or the output of this very job",
@@ -87,7 +87,7 @@ void Output::remove_left_lock() const {
 }
 
 void Output::check_free() const {
-  if (!stands()) check_absent();
+  if (!exists_complete()) check_absent();
   OutputLock::check_free(places_.lock, places_.partial);
   check_unused();
 }
@@ -107,12 +107,12 @@ void Output::check_sources(const std::vector<fs::path>& files) {
   }
 }
 
-void Output::plan(const Layout& target, const std::vector<std::string>& sidecars, Store& store) {
-  inspection_.emplace(target, is_single_file_, sidecars, store);
-  places_.check_lengths(inspection_->names());
-  check_folders(inspection_->names(), places_.target);
-  if (force_) inspection_->output(places_.target).check_own(places_.target, clear_remedy);
-  if (force_ || resume_) inspection_->partial(places_).check_own(places_.partial, clear_remedy);
+void Output::check_replaceable(const Layout& target, const std::vector<std::string>& sidecars, Store& store) {
+  own_files_.emplace(target, is_single_file_, sidecars, store);
+  places_.check_lengths(own_files_->names());
+  check_folders(own_files_->names(), places_.target);
+  if (force_) own_files_->output(places_.target).check_own(places_.target, clear_remedy);
+  if (force_ || resume_) own_files_->partial(places_).check_own(places_.partial, clear_remedy);
 }
 
 void Output::claim() {
@@ -137,7 +137,7 @@ std::optional<std::string> Output::earlier_job() const {
 
 void Output::begin(const std::string& job, bool go_on) {
   if (go_on) {
-    inspection_->partial(places_).check_own(places_.partial, clear_remedy);
+    own_files_->partial(places_).check_own(places_.partial, clear_remedy);
     keep_hold();
     begun_ = has_data_ = true;
     return;
@@ -159,7 +159,7 @@ void Output::write_text(const std::string& name, const std::string& text) const 
 
 void Output::make_new() {
   check_unused();  // again, now under the lock
-  const ExistingOutput left = inspection_->partial(places_);
+  const ExistingOutput left = own_files_->partial(places_);
   left.check_own(places_.partial, clear_remedy);
   left.remove();
   const auto make_directory = [](const fs::path& path) {
@@ -211,7 +211,7 @@ void Output::refuse_stranger() const {
 /// Checks DST again: it may have changed since the start.
 void Output::check_target() const {
   if (force_)
-    inspection_->output(places_.target).check_own(places_.target, clear_remedy);
+    own_files_->output(places_.target).check_own(places_.target, clear_remedy);
   else if (is_there(places_.target))
     refuse_newcomer();
 }
@@ -227,7 +227,7 @@ fs::path Output::file(const std::string& name) const {
 /// Takes over what others have put beside the output that is replaced. It is there under both names for a moment, so
 /// that it is never gone.
 void Output::take_over_kept() {
-  const ExistingOutput old = inspection_->output(places_.target);
+  const ExistingOutput old = own_files_->output(places_.target);
   std::vector<std::string> names;
   for (const fs::path& name : old.kept) {
     std::error_code error;
@@ -277,7 +277,7 @@ void Output::leave_newcomers(ExistingOutput& old) const {
 /// Exchanges the new output with the old one, which is removed only afterwards. Returns false if the file system cannot
 /// exchange them: the old one has been removed first then.
 bool Output::replace() {
-  ExistingOutput old = inspection_->output(places_.target);
+  ExistingOutput old = own_files_->output(places_.target);
   old.check_own(places_.target, clear_remedy);
   check_ours();
   if (kernel::renameat2(AT_FDCWD, places_.partial.c_str(), AT_FDCWD, places_.target.c_str(), RENAME_EXCHANGE) == 0)
@@ -292,7 +292,7 @@ bool Output::replace() {
 /// Removes the replaced output, which is at DST.partial now. Keeps files that were added since it was inspected.
 void Output::remove_replaced() const {
   try {
-    ExistingOutput old = inspection_->output(places_.partial);
+    ExistingOutput old = own_files_->output(places_.partial);
     leave_newcomers(old);
     old.remove();
     if (!old.foreign.empty())
@@ -348,7 +348,7 @@ void Output::fail(Error& error) {
 Output::~Output() {
   if (!begun_) return;
   try {
-    if (!held_ || is_ours()) inspection_->partial(places_).remove();
+    if (!held_ || is_ours()) own_files_->partial(places_).remove();
   } catch (const std::exception& error) {
     log::warn("{} could not be removed: {}", places_.partial.string(), error.what());
   }

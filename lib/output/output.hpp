@@ -53,19 +53,19 @@ class Output {
   /// The permissions of group and others that at least one of these files withholds (withheld_bits).
   mode_t withheld() const noexcept { return withheld_; }
   /// Whether the output is there already, and a job that resumes may find that it is its own.
-  bool stands() const;
-  /// Removes the lock that a job has left which was killed after it had published the output that stands.
+  bool exists_complete() const;
+  /// Removes the lock that a job has left which was killed after it had published the complete output.
   void remove_left_lock() const;
   /// Throws io: what is there is not what the job writes.
-  [[noreturn]] void refuse_standing(const std::string& why) const;
-  /// Throws io if the output (unless it may be replaced, or `stands`), an earlier run's .partial (unless it may be
-  /// replaced or continued) or another job is in the way.
+  [[noreturn]] void refuse_complete(const std::string& why) const;
+  /// Throws io if the output (unless it may be replaced, or `exists_complete`), an earlier run's .partial (unless it
+  /// may be replaced or continued) or another job is in the way.
   void check_free() const;
   /// Once the output's files are known: throws io if these programs did not write what would be replaced, or if a name
   /// is too long. `sidecars`: the names of the files beside the layout's.
-  void plan(const Layout& target, const std::vector<std::string>& sidecars, Store& store);
+  void check_replaceable(const Layout& target, const std::vector<std::string>& sidecars, Store& store);
 
-  /// Takes the lock; from here on no other job touches the place. On process 0, after `plan`.
+  /// Takes the lock; from here on no other job touches the place. On process 0, after `check_replaceable`.
   void claim();
   /// Identifies the job that holds the lock, for `join`.
   const std::string& token() const { return lock_->token(); }
@@ -125,7 +125,7 @@ class Output {
   bool resume_;
   bool begun_ = false;
   bool has_data_ = false;
-  std::optional<Inspection> inspection_;
+  std::optional<OwnFiles> own_files_;
   std::set<std::filesystem::path> kept_;  ///< names of others' files that the output took over
   std::optional<OutputLock> lock_;
   Fd held_;  // DST.partial as this job made it: while it is open, no other file gets its inode number

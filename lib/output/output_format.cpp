@@ -34,16 +34,14 @@ struct ForeignEnding {
   std::string_view text;
   std::string_view what;
 };
-constexpr std::array<ForeignEnding, 15> foreign_endings{{{".npz", "NumPy's"},
+constexpr std::array<ForeignEnding, 14> foreign_endings{{{".npz", "NumPy's"},
                                                          {".npy", "NumPy's"},
                                                          {".ggml", "llama.cpp's"},
                                                          {".onnx", "ONNX's"},
                                                          {".msgpack", "Flax's"},
-
                                                          {".zarr", "Zarr's"},
                                                          {".pkl", "pickle's"},
                                                          {".pb", "TensorFlow's"},
-                                                         {".pdparams", "Paddle's"},
                                                          {".json", "JSON's"},
                                                          {".parquet", "Parquet's"},
                                                          {".tar", "of an archive"},

@@ -140,21 +140,21 @@ void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading
                           place_.history));
 }
 
-FileRoom TargetFiles::make_file(FileNumber file, const FileSpec& spec, bool is_resumed, bool& is_kept) {
+Store::CreatedAgain TargetFiles::make_file(FileNumber file, const FileSpec& spec, bool is_resumed) {
   if (place_.pipe != nullptr) {
     const auto made = store_.form(spec);
     place_.pipe->begin(*made);
-    return made->room;
+    return {made->room, false};
   }
   place_.output->check_held();
   if (!place_.is_single_file) std::filesystem::create_directories(path(file).parent_path());
-  return is_resumed ? store_.create_again(path(file), spec, is_kept) : store_.create(path(file), spec);
+  if (is_resumed) return store_.create_again(path(file), spec);
+  return {store_.create(path(file), spec), false};
 }
 
 void TargetFiles::create_file(FileNumber file, const FileSpec& spec, bool is_resumed) {
   check_interrupt();
-  bool is_kept = false;
-  FileRoom room = make_file(file, spec, is_resumed, is_kept);
+  auto [room, is_kept] = make_file(file, spec, is_resumed);
   // By array, so that `write` finds its place at once.
   std::vector<FileExtents> data(planner_.target().arrays().size());
   std::size_t next = 0;

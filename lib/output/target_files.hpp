@@ -150,7 +150,7 @@ class TargetFiles {
   void create_file(FileNumber file, const FileSpec& spec, bool is_resumed);
   std::string name(FileNumber file) const;
   std::filesystem::path path(FileNumber file) const;
-  FileRoom make_file(FileNumber file, const FileSpec& spec, bool is_resumed, bool& is_kept);
+  Store::CreatedAgain make_file(FileNumber file, const FileSpec& spec, bool is_resumed);
   FileNumber file_of(const Chunk& chunk) const { return where_.file(chunk.card, chunk.array); }
   void add_values(ContentSums& sums) const;
   FileSpecs specs(const HeldTexts& held) const;

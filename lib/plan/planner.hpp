@@ -29,7 +29,7 @@ struct Transfer {
   Shape target_strides;             ///< elements
   ParameterId target = 0;           ///< the target's parameter that the box belongs to; several may have one source
   TensorPlace place = {};
-  bool counts = false;  ///< it goes to the first of the copies that the output has (FileWorkload)
+  bool is_first_copy = false;  ///< it goes to the first of the copies that the output has (FileWorkload)
 
   std::uint64_t bytes() const { return numel(source.box.shape()) * element; }
   StridedCopy copy() const { return strided_copy(source.box.shape(), source.strides, target_strides, element); }

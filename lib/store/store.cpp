@@ -87,17 +87,17 @@ FileRoom Store::create(const std::filesystem::path& path, const FileSpec& spec) 
   return write_new(path, *with_file(path.string(), [&] { return form(spec); }));
 }
 
-FileRoom Store::create_again(const std::filesystem::path& path, const FileSpec& spec, bool& is_kept) {
+Store::CreatedAgain Store::create_again(const std::filesystem::path& path, const FileSpec& spec) {
   const auto made = with_file(path.string(), [&] { return form(spec); });
-  is_kept = false;
-  if (!std::filesystem::exists(path)) return write_new(path, *made);
+  const auto anew = [&] { return CreatedAgain{write_new(path, *made), false}; };
+  if (!std::filesystem::exists(path)) return anew();
   const PosixFile file = PosixFile::open_for_writing(path);
-  if (file.status().bytes != made->room.bytes) return write_new(path, *made);
+  if (file.status().bytes != made->room.bytes) return anew();
   file.make_room(made->room.bytes);  // allocates the blocks that are still missing
   write_segments(file, *made);
   // Unless somebody has modified the file, only zeros lie between.
-  is_kept = sum_outside(file, made->room.bytes, written_later(made->room)) == made->room.metadata;
-  return is_kept ? made->room : write_new(path, *made);
+  const bool is_kept = sum_outside(file, made->room.bytes, written_later(made->room)) == made->room.metadata;
+  return is_kept ? CreatedAgain{made->room, true} : anew();
 }
 
 std::unique_ptr<TargetFile> Store::open_to_fill(const std::filesystem::path& path, const FileRoom& room) {

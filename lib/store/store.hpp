@@ -377,9 +377,13 @@ class Store : public SourceStore {
   /// system by default.
   virtual FileRoom create(const std::filesystem::path& file, const FileSpec& spec);
 
-  /// Creates that file, unless an interrupted run has left it and its metadata is intact: then its data is kept, too,
-  /// which `is_kept` reports.
-  virtual FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept);
+  /// A file that may have been there.
+  struct CreatedAgain {
+    FileRoom room;
+    bool is_kept = false;  ///< an interrupted run has left it with its metadata intact: its data is kept, too
+  };
+  /// Creates that file, unless it can be kept.
+  virtual CreatedAgain create_again(const std::filesystem::path& file, const FileSpec& spec);
 
   /// Opens a file from `create` or `create_again` for writing. `room`, as they returned it, must outlive the result.
   virtual std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room);

@@ -149,11 +149,11 @@ template <class Format, bool IsExact>
     const auto sum = static_cast<float>(sums[i]);
     const auto bits = std::bit_cast<std::uint32_t>(sum);
     const std::uint32_t magnitude = magnitude_of(sum);
-    std::uint32_t uncertain = static_cast<std::uint32_t>(magnitude >= Format::rounds_to_infinity);
+    auto uncertain = static_cast<std::uint32_t>(magnitude >= Format::rounds_to_infinity);
     if constexpr (!std::is_same_v<Format, rounding::ToF32>) {
       using At = Border<Format>;
       const std::uint32_t lost = bits & At::lost;
-      const std::uint32_t is_small = static_cast<std::uint32_t>(magnitude < At::least_normal);
+      const auto is_small = static_cast<std::uint32_t>(magnitude < At::least_normal);
       if constexpr (IsExact)
         uncertain |= static_cast<std::uint32_t>(static_cast<double>(sum) != sums[i]) &
                      (static_cast<std::uint32_t>(lost == At::tie) | (static_cast<std::uint32_t>(lost == 0) & is_small));
@@ -267,6 +267,7 @@ void take(const std::byte* from, std::span<const std::uint32_t> places, double* 
   for (std::size_t i = 0; i < places.size(); ++i) numbers[i] = static_cast<double>(value_at<From>(from, places[i]));
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): attributes and parts of names are no expressions
 #define CKPT_SUM_STEPS(name, fuses, find, target)                                                                    \
   template <class From>                                                                                              \
   target double add_##name(const std::byte* from, double weight, bool is_first, double* sums, std::uint64_t count) { \
@@ -306,6 +307,7 @@ CKPT_SUM_STEPS(avx2, true, find_plain, [[gnu::target("avx2,fma")]])
 CKPT_SUM_STEPS(avx512, true, find_avx512, [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,fma")]])
 #endif
 #undef CKPT_SUM_STEPS
+// NOLINTEND(bugprone-macro-parentheses)
 
 /// Whichever steps add, results are the same: they only decide which sums are made exactly.
 const SumSteps& fastest_steps() {

@@ -21,7 +21,9 @@ using Catch::Matchers::Contains;
 namespace {
 
 int status_when_throwing(const std::function<void()>& work) {
-  return run_processes("ckpt-test", {}, [&](Communicator& processes) {
+  Manual program;
+  program.name = "ckpt-test";
+  return run_processes(program, {}, [&](Communicator& processes) {
     agree(processes, work);
     return 0;
   });

@@ -288,18 +288,17 @@ FileRoom MemoryStore::create(const std::filesystem::path& file, const FileSpec& 
   return made.room;
 }
 
-FileRoom MemoryStore::create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) {
+Store::CreatedAgain MemoryStore::create_again(const std::filesystem::path& file, const FileSpec& spec) {
   const WholeFile made = make(spec, slice_bytes_);
   const auto there = look_at(file);
-  is_kept = there && there->bytes == made.room.bytes;
-  if (!is_kept) return create(file, spec);
+  if (!there || there->bytes != made.room.bytes) return {create(file, spec), false};
   const auto found = files_->find(file);
   const auto write = [&](Interval piece) {
     found->write(piece.lo, std::as_bytes(std::span(made.bytes)).subspan(piece.lo, piece.size()));
   };
   for (const Interval piece : outside(written_later(made.room), made.room.bytes)) write(piece);
   if (made.room.manifest) write(*made.room.manifest);
-  return made.room;
+  return {made.room, true};
 }
 
 std::unique_ptr<TargetFile> MemoryStore::open_to_fill(const std::filesystem::path& file, const FileRoom& room) {

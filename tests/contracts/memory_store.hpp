@@ -65,7 +65,7 @@ class MemoryStore final : public Store {
   std::vector<std::string> losses(const FileSpec& spec) const override;
   std::shared_ptr<const NewFile> form(const FileSpec& spec) override;
   FileRoom create(const std::filesystem::path& file, const FileSpec& spec) override;
-  FileRoom create_again(const std::filesystem::path& file, const FileSpec& spec, bool& is_kept) override;
+  CreatedAgain create_again(const std::filesystem::path& file, const FileSpec& spec) override;
   std::unique_ptr<TargetFile> open_to_fill(const std::filesystem::path& file, const FileRoom& room) override;
 
  private:

@@ -64,29 +64,28 @@ void sums_what_is_no_data(const StoreUnderTest& under_test) {
 void keeps_data_of_an_interrupted_run(const StoreUnderTest& under_test) {
   const FileSpec spec = common_spec();
   const auto file = under_test.file("a");
-  bool is_kept = true;
-  const FileRoom room = under_test.make()->create_again(file, spec, is_kept);  // nothing is there
-  CHECK_FALSE(is_kept);
+  const auto create_again = [&] { return under_test.make()->create_again(file, spec); };
+  const auto first = create_again();  // nothing is there
+  const FileRoom& room = first.room;
+  CHECK_FALSE(first.is_kept);
   CHECK(under_test.make()->create(under_test.file("b"), spec).metadata == room.metadata);
   fill(*under_test.make(), file, spec, room);
   const std::string whole = under_test.bytes(file);
 
-  const auto again = under_test.make()->create_again(file, spec, is_kept);
-  CHECK(is_kept);
-  CHECK(again.data == room.data);
+  const auto again = create_again();
+  CHECK(again.is_kept);
+  CHECK(again.room.data == room.data);
   CHECK((under_test.bytes(file) == whole));
   check_arrays(*under_test.make(), file, spec);
 
   under_test.put(file, whole.substr(0, whole.size() - 1));
-  under_test.make()->create_again(file, spec, is_kept);
-  CHECK_FALSE(is_kept);
+  CHECK_FALSE(create_again().is_kept);
   CHECK((under_test.bytes(file) == under_test.bytes(under_test.file("b"))));
 
   std::string damaged = whole;
   damaged[4] = '!';
-  under_test.put(file, damaged);
-  under_test.make()->create_again(file, spec, is_kept);  // metadata is made anew
-  if (is_kept) CHECK((under_test.bytes(file) == whole));
+  under_test.put(file, damaged);  // metadata is made anew
+  if (create_again().is_kept) CHECK((under_test.bytes(file) == whole));
   CHECK(under_test.make()->open_to_fill(file, room)->sum_rest() == room.metadata);
 }
 

@@ -80,7 +80,7 @@ def exchanged(name, config, later, step, place):
         assert told and all("q_proj" in each or "k_proj" in each or "v_proj" in each for each in told), f"{name}: {old} told as {told}"
         (place / "map.json").write_text(text.replace("\0", new[0]))
         said = merge_like(place, place / "map.json", there)
-        assert "as if elements were in other places" in said and ("it would be" in said or "is its name right" in said), f"{name}: {old}: {said}"
+        assert "as if elements were in other places" in said and ("which gives" in said or "is its name right" in said), f"{name}: {old}: {said}"
         (place / "map.json").unlink()
 
 

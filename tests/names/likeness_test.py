@@ -95,7 +95,7 @@ def main():
             else:
                 what = "told" if "as if elements were in other places" in said else "refused"
             counts[what] += 1
-            counts["with the change that mends it"] += what == "told" and ("it would be" in said or "is its name right" in said)
+            counts["with the change that mends it"] += what == "told" and ("which gives" in said or "is its name right" in said)
             if given.list and what in ("told", "not told"):
                 print(f"{what}: {family.name}: {words}\n    {said.strip()}")
     print("  " + ", ".join(f"{number} {what}" for what, number in counts.items()))

@@ -29,7 +29,7 @@ class Move {
         files_(checkpoint_, planner_, memory.stores.named("memory"),
                {.output = &output_, .fingerprints = FingerprintPlace::manifest}, shares_, 0, 2),
         sums_(target_) {
-    output_.plan(to, {}, memory.stores.named("memory"));
+    output_.check_replaceable(to, {}, memory.stores.named("memory"));
     output_.claim();
     output_.begin("{}", false);
     files_.check_format();

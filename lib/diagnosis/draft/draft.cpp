@@ -197,7 +197,7 @@ class Drafter {
     const FoundFiles& source = job_.files;
     Layout layout = single_card();
     layout.origin = "the draft";
-    layout.otherwise = Default::error;
+    layout.default_rule = Default::error;
     if (source.is_single_file) return layout;
     FileNames names = read_file_names(source.names, job_.mesh);
     layout.mesh = std::move(names.mesh);

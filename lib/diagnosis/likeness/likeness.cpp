@@ -211,7 +211,7 @@ class Search {
     if (!best) return "";
     const double correlation = *fit(tried[*best]);
     return texts[*best].empty() ? exchanged(sources_.of_other.tensors()[questions[*best].other].name, correlation)
-                                : texts[*best] + " it would be " + in_words(correlation);
+                                : texts[*best] + ", which gives " + in_words(correlation);
   }
 
   /// Searches for another order of the layers, if no layer is like its namesake: each may be like another layer of the
@@ -342,7 +342,7 @@ void check_likeness(const LikenessSources& sources, const std::vector<Pattern>& 
   if (!found.tells)
     return log::warn(
         "{}: its weights are of another training (correlation {}), so that they do not show whether "
-        "elements are in their places; ckpt-verify with another export of this step does",
+        "elements are in their places; ckpt verify with another export of this step does",
         sources.other_name, typical);
   if (found.unlike.empty()) return;
   agree(processes, [&] {

@@ -35,12 +35,14 @@ bool is_of_all(const CastRule& rule) {
 
 [[noreturn]] void refuse_tied(const CastRule& rule, const Tensor& tensor, const NumberTie& tie) {
   const std::string option = rule.dtype.name + ":" + rule.names.text();
-  std::string found = "its " + tensor.dtype.name + " are codes, which mean something only with their scale";
+  std::string found =
+      "its " + tensor.dtype.name + " codes mean something only with their scale, and a cast would change that";
   if (tie.role != NumberTie::Role::codes)
     found = std::string("it is ") + (tie.role == NumberTie::Role::scale ? "a scale of" : "a table for") +
-            " quantised numbers" + (tie.codes.empty() ? "" : ", those of '" + tie.codes + "'");
+            " quantised numbers" + (tie.codes.empty() ? "" : ", those of '" + tie.codes + "'") +
+            ", and a cast would change what both mean";
   throw Error(Kind::usage, "--cast '" + option + "': parameter '" + tensor.name + "'",
-              {found + ", not rounded without changing what both mean", "names of other parameters",
+              {found, "names of other parameters",
                "write --cast '" + rule.dtype.name + "!:" + rule.names.text() +
                    "' to have its numbers cast all the same, or --cast " + rule.dtype.name +
                    " without names, which leaves such parameters as they are"});

@@ -216,7 +216,7 @@ std::vector<NameMapping::Change> NameMapping::changes(const MapSource& source, c
     try {
       if (const auto made = origin_in(map_tensors(changed, chosen->sizes, from, all, wish_));
           made && made->second == known->second)
-        changes.push_back({changed.rules[rule].place + " with \"" + change.text + "\"", made->first});
+        changes.push_back({"write \"" + change.text + "\" at " + changed.rules[rule].place, made->first});
     } catch (const Error&) {
       continue;  // its shapes do not fit
     }

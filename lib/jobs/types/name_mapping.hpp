@@ -59,7 +59,7 @@ class NameMapping {
 
   /// A tensor as a rule with one other word would make it.
   struct Change {
-    std::string text;  ///< "llama.json: /tensors/4 with \"NAME [DIM, DIM]\""
+    std::string text;  ///< "write \"NAME [DIM, DIM]\" at llama.json: /tensors/4"
     MappedTensors::Origin origin;
   };
   /// The one-word changes of a tensor's rule that fit every shape, of the tensors of this name that they make. None for

@@ -104,8 +104,8 @@ struct Report {
     std::vector<TableLayerFacts> layers;  ///< oldest first; empty: it comes from one checkpoint
   };
   std::vector<TableUse> tables;
-  bool is_standing = false;  ///< the output was there already, as the job would have written it
-  std::string manifest;      ///< of an output that went to a pipe, with all fingerprints; on process 0
+  bool existed_complete = false;  ///< the output was there already, as the job would have written it
+  std::string manifest;           ///< of an output that went to a pipe, with all fingerprints; on process 0
   std::vector<Overflow> overflows;
   std::vector<RuleUse> source_rules;  ///< from a dry run
   std::vector<RuleUse> target_rules;

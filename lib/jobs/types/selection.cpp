@@ -216,7 +216,7 @@ void take_masters(const std::map<std::string, std::string>& masters, const NameC
                   {"'" + other + "' and '" + name + "' both become '" + tensor.name + "'",
                    "one name for each parameter",
                    "",
-                   {Advice::What::rename, ""}});
+                   {Advice::What::rename, name}});
     selection.tensors[*known] = std::move(tensor);
     selection.source_of[*known] = *from;
   }
@@ -254,7 +254,7 @@ Selection select(const NameChoice& choice, const Placement& source, const std::m
           {"'" + chosen[i - 1].before + "' and '" + chosen[i].before + "' both become '" + chosen[i].tensor.name + "'",
            "one name for each parameter",
            "",
-           {Advice::What::rename, ""}});
+           {Advice::What::rename, choice.mapping ? "" : chosen[i].before.str()}});
   selection.tensors.reserve(chosen.size());
   for (TensorChoice& each : chosen) {
     if (each.is_state) selection.states.insert(each.tensor.name);

@@ -30,6 +30,7 @@ void Keys::override_with(const Keys& over) {
   take(flat, over.flat);
   take(shape, over.shape);
   take(permute, over.permute);
+  if (over.at) at_last = over.at_last;  // else "last" would stand where a borrowed rule had it
   take(at, over.at);
   take(replicas, over.replicas);
 }
@@ -58,7 +59,7 @@ Layout single_card() {
   Layout layout;
   layout.origin = "the layout of a single file";
   layout.mesh = Mesh{{"card"}, {1}, {}};
-  layout.otherwise = Default::replicate;
+  layout.default_rule = Default::replicate;
   return layout;
 }
 
@@ -181,9 +182,8 @@ Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>&
         for (const auto& [other, count] : sizes) cards = checked_mul(cards, count, "a mesh");
         advice = {Advice::What::say_axes, layout.mesh.axes.front() + "=" + std::to_string(cards)};
       }
-      throw Error(
-          Kind::usage, origin,
-          {"found the axis \"" + name + "\"", "one of " + layout.origin + ": " + join(layout.mesh.axes), "", advice});
+      throw Error(Kind::usage, layout.origin,
+                  {"it has no axis \"" + name + "\"", "one of its axes: " + join(layout.mesh.axes), "", advice});
     }
     if (size == 0) throw Error(Kind::usage, origin, {"found size 0 for the axis \"" + name + "\"", "1 at least", ""});
     changed.mesh.shape[*axis] = size;

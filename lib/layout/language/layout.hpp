@@ -154,7 +154,7 @@ struct Layout {
   CardFiles files;
   std::string names = {};  ///< the map of names and the side of it that these are: "llama.megatron"; empty: not said
   std::vector<Rule> parameters;
-  Default otherwise = Default::error;
+  Default default_rule = Default::error;
   std::vector<Rename> rename;
   std::vector<IndexRule> indices;
   std::vector<Bucket> buckets;

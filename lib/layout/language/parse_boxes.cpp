@@ -85,7 +85,7 @@ void check_boxes(const Node& rule, const Keys& keys, const Mesh& mesh) {
   try {
     BoxCover(*keys.boxes, shape, mesh);
   } catch (const Error& error) {
-    place.fail("\"boxes\" of which " + std::string(error.what()),
+    place.fail("\"boxes\" of which " + error.text().found,
                "boxes that hold each element once; replicas are the same box again");
   }
 }

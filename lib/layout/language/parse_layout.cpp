@@ -60,7 +60,7 @@ const ObjectForm<Layout>& layout_form() {
             "or \"my-map.json#megatron\".")
         .optional("parameters", &Layout::parameters, parsing::rules_form,
                   "The first rule whose name matches a parameter decides.")
-        .optional("default", &Layout::otherwise, parsing::word(parsing::default_words),
+        .optional("default", &Layout::default_rule, parsing::word(parsing::default_words),
                   "What becomes of a parameter that no rule matches.")
         .optional("rename", &Layout::rename, parsing::renames_form,
                   "How names in the files map to logical names; the first match wins. {card}, {AXIS} or {AXIS:02} that "

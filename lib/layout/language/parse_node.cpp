@@ -63,7 +63,7 @@ void Node::check_keys(const std::vector<std::string>& allowed, const std::vector
     unknown.fail_unlisted("the unknown key " + unknown.describe(), "", allowed);
   }
   for (const auto& key : required)
-    if (!value_->contains(key)) fail("no key " + json_string(key), "it, for it is required");
+    if (!value_->contains(key)) fail("no key " + json_string(key) + ", which is required", "");
 }
 
 std::optional<Node> Node::find(const std::string& key) const {

@@ -264,10 +264,8 @@ class Conversion {
     const std::string in_rules = match->name;
     if (!taken_.emplace(in_rules, Taken{&tensor, number, std::move(*match)}).second)
       throw Error(Kind::input, "'" + name + "'",
-                  {"another name of '" + in_rules + "', which is there, too",
-                   "one of the two",
-                   "",
-                   {Advice::What::leave_out, ""}});
+                  {"another name of '" + in_rules + "', which is there, too", "one of the two", "",
+                   leaving_out({tensor.name.str()})});
   }
 
   /// Each tensor that is made of a part of another one has an element of it.
@@ -296,9 +294,7 @@ class Conversion {
         throw Error(
             Kind::input, "'" + by + "'",
             {"the state of an optimizer, for which " + map_.origin + " has no name in \"" + map_.sides[to_] + "\"",
-             "one in \"states\"",
-             "",
-             {Advice::What::leave_out, ""}});
+             "one in \"states\"", "", leaving_out({by})});
       name = to_names_.state_name(0, match.state, name);
     }
     if (std::string other = std::string(weights_folder) + name; wanted_.contains(other)) name = std::move(other);
@@ -314,9 +310,7 @@ class Conversion {
       throw Error(Kind::input, "'" + name + "'",
                   {"'" + known->second.by + "' (" + where(known->second.rule) + ") and '" + by + "' (" + where(rule) +
                        ") both make it",
-                   "one source for each tensor",
-                   "",
-                   {Advice::What::leave_out, ""}});
+                   "one source for each tensor", "", leaving_out({by})});
   }
 
   /// Whether the output may have this tensor under another name.
@@ -406,11 +400,10 @@ class Conversion {
     const std::string remedy = !too_small.empty()        ? "do the sizes fit this checkpoint? --size says them"
                                : !without_prefix.empty() ? without_prefix
                                                          : "add rules, or \"drop\" what is no weight";
-    throw Error(
-        Kind::input, map_.origin,
-        {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"" +
-             (nearest_text.empty() ? "" : ", and the nearest is " + nearest_text),
-         "a rule for each tensor", remedy, without_prefix.empty() ? Advice{Advice::What::leave_out, ""} : Advice{}})
+    throw Error(Kind::input, map_.origin,
+                {"no rule takes " + join(unknown_) + " of side \"" + map_.sides[from_] + "\"" +
+                     (nearest_text.empty() ? "" : ", and the nearest is " + nearest_text),
+                 "a rule for each tensor", remedy, without_prefix.empty() ? leaving_out(unknown_) : Advice{}})
         .of_parameter(scales == unknown_.end() ? unknown_.front() : *scales);
   }
 
@@ -418,7 +411,8 @@ class Conversion {
     for (const auto& [codes, scales] : scales_)
       if (!taken_.contains(codes) && !taken_.contains(without_folder(codes)))
         throw Error(Kind::input, "'" + scales.tensor->name + "'",
-                    {"'" + codes + "', whose scales it has, is not taken", "both", "", {Advice::What::leave_out, ""}});
+                    {"'" + codes + "', whose scales it has, is not taken", "both", "",
+                     leaving_out({scales.tensor->name.str()})});
   }
 
   /// Whether another rule has a tensor of this rule's, on either side: each of them may hold for a part of the layers.
@@ -592,14 +586,15 @@ class Conversion {
     const std::string object = "'" + source.tensor->name + "'";
     if (!rest || !form.fits(shape)) {
       const std::string fitting = draft.state_pattern || !rest ? "" : form.fitting_sizes(shape);
-      const std::string remedy = draft.state_pattern ? "a factored moment cannot follow its tensor"
+      const std::string remedy = draft.state_pattern ? ""
                                  : fitting.empty()   ? "do the sizes fit this checkpoint? --size says them"
-                                                     : fitting + " would fit: --size says what this checkpoint has";
-      throw Error(Kind::input, object,
-                  {to_string(shape),
-                   to_string(form.shape()) + " by " + where(draft.rule) + " (" + form.sizes_in_words() + ")",
-                   remedy,
-                   {Advice::What::leave_out, ""}})
+                                                     : "give " + fitting + " if that is what this checkpoint has";
+      throw Error(
+          Kind::input, object,
+          {to_string(shape) + (draft.state_pattern ? ", a factored moment, which cannot follow its tensor" : ""),
+           to_string(form.shape()) + " by " + where(draft.rule) + " (" + form.sizes_in_words() + ")",
+           remedy,
+           {Advice::What::leave_out, ""}})
           .of_parameter(source.tensor->name.str());
     }
     if (*rest != part.rest || !(source.tensor->dtype == first.tensor->dtype))

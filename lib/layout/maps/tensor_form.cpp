@@ -100,7 +100,10 @@ std::string TensorForm::fitting_sizes(const Shape& shape) const {
         std::string words;
         for (const std::string& each : names)
           if (changed.size(each) != sizes_.size(each))
-            words.append(words.empty() ? "" : ", ").append(each).append("=").append(std::to_string(changed.size(each)));
+            words.append(words.empty() ? "--size " : " --size ")
+                .append(each)
+                .append("=")
+                .append(std::to_string(changed.size(each)));
         return words;
       } catch (const Error&) {
         continue;  // another size does not follow from this one

@@ -48,6 +48,7 @@ MemberKeys Borrowing::of(Membership where) const {
     result.rules = decision->rules;
     result.keys = decision->keys;
     result.keys.at.reset();
+    result.keys.at_last.clear();
     break;
   }
   for (std::size_t i = said.size(); i-- > 0;) result.keys.override_with(*said[i]);

@@ -189,7 +189,7 @@ std::optional<Decision> Naming::decide(const std::string& logical) const {
           {"\"like\" of \"" + logical + "\" leads back to \"" + name + "\"", "a rule that says how it is split", ""});
     const auto found = rules_.first(name);
     if (!found) {
-      if (layout_.otherwise == Default::replicate) break;
+      if (layout_.default_rule == Default::replicate) break;
       if (borrowed.empty()) return std::nullopt;
       throw Error(Kind::layout, layout_.origin,
                   {"\"" + logical + "\" is to be like \"" + name + "\", which no rule matches", "a rule for that name",

@@ -96,8 +96,8 @@ bool meets_another(const PrefixChange& change, const std::vector<std::string>& f
 
 std::string PrefixChange::text() const {
   const auto& [name, wanted] = renamed.front();
-  return "'" + prefix + "' before " + std::to_string(renamed.size()) + " names, for example " +
-         (is_removed ? name + " for " + wanted : wanted + " for " + name);
+  return "'" + prefix + "' before " + std::to_string(renamed.size()) + (renamed.size() == 1 ? " name" : " names") +
+         ", for example " + (is_removed ? name + " for " + wanted : wanted + " for " + name);
 }
 
 std::optional<PrefixChange> prefix_change(const std::vector<std::string>& found,

@@ -167,10 +167,8 @@ void refuse_unmatched(const Layout& layout, const std::vector<std::string>& name
                                              : std::to_string(names.size()) + " parameters (" +
                                                    join(describe_groups(group_names(names)), 16) + ")";
   throw Error(kind, "",
-              {"no rule of " + layout.origin + " matches " + what,
-               "a rule for every parameter in the files",
-               "add one, or say \"default\": \"replicate\"",
-               {Advice::What::leave_out, ""}});
+              {"no rule of " + layout.origin + " matches " + what, "a rule for every parameter in the files",
+               "add one, or say \"default\": \"replicate\"", leaving_out(names)});
 }
 
 void RuleUse::add(const Decision& decision) {

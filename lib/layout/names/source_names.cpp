@@ -205,9 +205,8 @@ void SourceNames::number(const Layout& layout, const std::vector<std::unique_ptr
     if (first_[n] == nowhere)
       throw Error(Kind::input, "",
                   {"no file holds bucket \"" + layout.buckets[*logical_[n].bucket].name + "\" (member '" +
-                       logical_[n].name + "')",
-                   "it, as " + layout.origin + " says",
-                   "nearest names: " + join(nearest(layout.buckets[*logical_[n].bucket].name, all()))});
+                       logical_[n].name + "'), which " + layout.origin + " has",
+                   "", "nearest names: " + join(nearest(layout.buckets[*logical_[n].bucket].name, all()))});
 }
 
 std::optional<std::size_t> SourceNames::find(const std::string& name) const {

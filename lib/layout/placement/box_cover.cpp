@@ -155,8 +155,10 @@ void BoxCover::check_no_gap(const Shape& shape) const {
     }
     gap = half;
   }
-  throw Error(Kind::layout, "no box holds " + std::to_string(missing) + " of the " + std::to_string(elements) +
-                                " elements of " + to_string(shape) + ", such as " + to_string(gap));
+  throw Error(Kind::layout, "",
+              {"no box holds " + std::to_string(missing) + " of the " + std::to_string(elements) + " elements of " +
+                   to_string(shape) + ", such as " + to_string(gap),
+               "boxes that make up " + to_string(shape), "is a card missing in \"boxes\"?"});
 }
 
 }  // namespace ckpt

@@ -69,7 +69,7 @@ class StrategyLayout {
   StrategyLayout(const std::vector<StageStrategy>& stages, const std::string& origin)
       : stages_(different_stages(stages)), origin_(origin) {
     layout_.origin = origin;
-    layout_.otherwise = Default::replicate;
+    layout_.default_rule = Default::replicate;
   }
 
   Layout make() {

@@ -17,7 +17,7 @@ bool has_paddle_text(const Layout& layout) {
 
 bool is_text_alone(const Layout& layout) {
   return has_paddle_text(layout) && layout.parameters.empty() && layout.buckets.empty() &&
-         layout.otherwise == Default::error &&
+         layout.default_rule == Default::error &&
          std::all_of(layout.tables.begin(), layout.tables.end(),
                      [](const KeyedTable& table) { return bool(table.text); });
 }

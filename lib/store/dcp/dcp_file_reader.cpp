@@ -107,7 +107,7 @@ class DcpFileReader {
     if (tensor.refusal) return add_unreadable(tensor, chunk, *tensor.refusal);
     const std::size_t at = own.find(tensor.name);
     if (at == own.arrays->size())
-      throw Error(Kind::input, "", {"is not in it", "it, as .metadata says", are_of_one_save});
+      throw Error(Kind::input, "", {"is not in this file, where .metadata says it is", "", are_of_one_save});
     const StoredArray& stored = (*own.arrays)[at];
     if (stored.refusal) return add_unreadable(tensor, chunk, *stored.refusal);
     check("is ", stored.dtype, stored.shape, tensor, chunk);

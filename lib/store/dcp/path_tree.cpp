@@ -111,9 +111,7 @@ class Unfolding {
     if (!is_place || place >= items.size() + items_left_)
       throw Error(Kind::input, "/" + tree_name(path),
                   {"item " + key + " of a list, of which " + std::to_string(items.size()) + " items are known",
-                   "places that follow one another",
-                   "is the .metadata damaged?",
-                   {Advice::What::leave_out, ""}});
+                   "places that follow one another", "is the .metadata damaged?", leaving_out({tree_name(path)})});
     if (place >= items.size()) {
       items_left_ -= place + 1 - items.size();
       items.resize(place + 1, nothing_);
@@ -124,9 +122,7 @@ class Unfolding {
   [[noreturn]] static void refuse(const DcpPath& path) {
     throw Error(Kind::input, "/" + tree_name(path),
                 {"a value, where others have a dict or a list, stands on its path",
-                 "paths of which none leads through another's end",
-                 "",
-                 {Advice::What::leave_out, ""}});
+                 "paths of which none leads through another's end", "", leaving_out({tree_name(path)})});
   }
 
   Pickle& tree_;

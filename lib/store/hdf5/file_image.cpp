@@ -87,7 +87,7 @@ struct ImageDriver {
       driver.name = "ckpt_image";
       driver.maxaddr = max_address;
       driver.fc_degree = H5F_CLOSE_STRONG;
-      driver.fapl_size = sizeof(FileImage*);
+      driver.fapl_size = sizeof(void*);  // of the FileImage
       driver.open = open;
       driver.close = close;
       driver.alloc = allocate;

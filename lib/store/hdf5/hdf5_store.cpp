@@ -100,7 +100,8 @@ class Hdf5Store final : public Store {
 
   std::vector<std::string> losses(const FileSpec& spec) const override {
     const hdf5::Lock lock;
-    for (const auto& array : spec.arrays) with_context("/" + array.name, [&] { hdf5::make_type(array.dtype); });
+    for (const auto& array : spec.arrays)
+      with_parameter(array.name.str(), [&] { with_context("/" + array.name, [&] { hdf5::make_type(array.dtype); }); });
     return {};
   }
 

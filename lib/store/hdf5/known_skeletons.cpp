@@ -1,5 +1,6 @@
 #include "store/hdf5/known_skeletons.hpp"
 
+#include <ranges>
 #include <utility>
 
 #include "store/hdf5/skeleton.hpp"
@@ -36,8 +37,8 @@ std::shared_ptr<const NewFile> KnownSkeletons::find(const FileSpec& spec) {
 std::shared_ptr<const NewFile> KnownSkeletons::showing(const FileSpec& spec) {
   const auto find = [&]() -> std::shared_ptr<const NewFile> {
     const auto known = known_views();
-    for (auto skeleton = known.rbegin(); skeleton != known.rend(); ++skeleton)
-      if (auto file = (*skeleton)->filled(spec)) return file;
+    for (const auto& skeleton : std::ranges::reverse_view(known))
+      if (auto file = skeleton->filled(spec)) return file;
     return nullptr;
   };
   if (auto file = find()) return file;

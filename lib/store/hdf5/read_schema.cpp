@@ -68,7 +68,7 @@ Error failure_to_open() {
 std::string goal_of(hid_t group, const Link& link) {
   std::string value(link.value_bytes, '\0');
   check(H5Lget_val(group, link.name.c_str(), value.data(), value.size(), H5P_DEFAULT), "where it leads");
-  if (link.type == H5L_TYPE_SOFT) return value.c_str();
+  if (link.type == H5L_TYPE_SOFT) return value.substr(0, value.find('\0'));
   const char* file = nullptr;
   const char* object = nullptr;
   check(H5Lunpack_elink_val(value.data(), value.size(), nullptr, &file, &object), "where it leads");

@@ -42,9 +42,10 @@ std::mutex making;
 /// The bytes of texts in a new file (`late_texts`).
 class LateTexts final : public LateBytes {
  public:
-  LateTexts(TextSource source, std::uint64_t place) : source_(std::move(source)), place_(place) {}
+  LateTexts(TextSource source, std::uint64_t place)
+      : source_(std::move(source)), place_(place), size_(source_.room()) {}
 
-  std::uint64_t size() const noexcept override { return source_.room(); }
+  std::uint64_t size() const noexcept override { return size_; }
 
   void make(const Put& put_bytes) const override {
     const std::lock_guard lock(making);
@@ -98,6 +99,7 @@ class LateTexts final : public LateBytes {
  private:
   TextSource source_;
   std::uint64_t place_;
+  std::uint64_t size_;
 };
 
 }  // namespace

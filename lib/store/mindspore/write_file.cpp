@@ -159,10 +159,8 @@ std::uint64_t front_bytes(const std::string& own) {
 
 void refuse_mindspore_type(const FileSpec::Array& array) {
   throw Error(Kind::input, "/" + array.name,
-              {"elements of type " + array.dtype.name + ", which checkpoints of MindSpore cannot hold",
-               "",
-               "write HDF5 instead",
-               {Advice::What::leave_out, ""}});
+              {"elements of type " + array.dtype.name + ", which checkpoints of MindSpore cannot hold", "",
+               "write HDF5 instead", leaving_out({array.name.str()})});
 }
 
 }  // namespace

@@ -237,7 +237,7 @@ Item read_item(const fs::path& directory) {
   }
   if (!missing.empty())
     throw Error(Kind::input, directory.string() + ": /" + *missing.begin(),
-                {"no such array", "it, as " + std::string(item_metadata) + " says",
+                {"no such array, which " + std::string(item_metadata) + " names", "",
                  "was the checkpoint copied completely? Copy it again into " + shell_word(directory.string())});
   std::sort(item.arrays.begin(), item.arrays.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto twice = std::adjacent_find(item.arrays.begin(), item.arrays.end(),

@@ -261,7 +261,7 @@ class Database {
     std::error_code error;
     if (!fs::exists(file, error))
       throw Error(Kind::input, file.string(),
-                  {"no such file", "it, as " + std::string(ocdbt_manifest) + " says",
+                  {"no such file, which " + std::string(ocdbt_manifest) + " names", "",
                    "copy it into " + shell_word(directory_.string())})
           .in_file(file.string());
     const std::uint64_t bytes = PosixFile::open_for_reading(file).status().bytes;

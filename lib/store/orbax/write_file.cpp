@@ -53,9 +53,9 @@ std::string mark_of(const FileSpec::Array& array) {
 std::string checked_type(const FileSpec::Array& array) {
   std::string type = array.verbatim ? "" : zarr2_type(array.dtype, mark_of(array));
   if (type.empty())
-    throw Error(
-        Kind::input, "/" + array.name,
-        {"elements of type " + array.dtype.name + ", which zarr does not have", "", "", {Advice::What::leave_out, ""}});
+    throw Error(Kind::input, "/" + array.name,
+                {"elements of type " + array.dtype.name + ", which zarr does not have", "", "",
+                 leaving_out({array.name.str()})});
   return type;
 }
 

@@ -33,10 +33,8 @@ std::string_view checked_name(const FileSpec::Array& array) {
   const std::string_view name = numpy_name(array.dtype);
   if (name.empty() || array.verbatim)
     throw Error(Kind::input, "/" + array.name,
-                {"elements of type " + array.dtype.name + ", which Paddle's files cannot hold",
-                 "",
-                 "write safetensors or HDF5 instead",
-                 {Advice::What::leave_out, ""}});
+                {"elements of type " + array.dtype.name + ", which Paddle's files cannot hold", "",
+                 "write safetensors or HDF5 instead", leaving_out({array.name.str()})});
   return name;
 }
 

@@ -69,10 +69,9 @@ std::optional<std::uint64_t> begin_in_block(const FileSpec& spec, const std::vec
 
 void refuse_type(const FileSpec::Array& array) {
   throw Error(Kind::input, "/" + array.name,
-              {"elements of type " + array.dtype.name + ", which safetensors files cannot hold",
-               "",
+              {"elements of type " + array.dtype.name + ", which safetensors files cannot hold", "",
                is_bytes(array.dtype) ? name_number_type(array.dtype, array.name) : "write HDF5 instead",
-               {Advice::What::leave_out, ""}});
+               leaving_out({array.name.str()})});
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ class BundleReader {
     std::error_code error;
     if (!std::filesystem::exists(path, error))
       throw Error(Kind::input, path.string(),
-                  {"no such file", "it, as " + place_.index().filename().string() + " says",
+                  {"no such file, which " + place_.index().filename().string() + " names", "",
                    "copy it into " + shell_word(place_.directory.string())})
           .in_file(path.string());
     files_.push_back({path, PosixFile::open_for_reading(path).status()});

@@ -34,10 +34,8 @@ std::uint32_t checked_number(const FileSpec::Array& array) {
   const std::uint32_t number = array.verbatim ? 0 : number_of(array.dtype, mark_of(array));
   if (number == 0)
     throw Error(Kind::input, "/" + array.name,
-                {"elements of type " + array.dtype.name + ", which TensorFlow does not have",
-                 "",
-                 "",
-                 {Advice::What::leave_out, ""}});
+                {"elements of type " + array.dtype.name + ", which TensorFlow does not have", "", "",
+                 leaving_out({array.name.str()})});
   return number;
 }
 

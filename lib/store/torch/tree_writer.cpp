@@ -219,10 +219,8 @@ TorchType checked_type(const FileSpec::Array& array) {
   const auto type = torch_type(array.dtype);
   if (!type || array.verbatim)
     throw Error(Kind::input, "/" + array.name,
-                {"elements of type " + array.dtype.name + ", which torch has not",
-                 "",
-                 "write HDF5 instead",
-                 {Advice::What::leave_out, ""}});
+                {"elements of type " + array.dtype.name + ", which torch has not", "", "write HDF5 instead",
+                 leaving_out({array.name.str()})});
   return *type;
 }
 

@@ -21,9 +21,8 @@ namespace {
 
 class PrintedRows final : public TextPart {
  public:
-  PrintedRows(const TextContext& context, std::vector<const KeyedTable*> tables, const CheckpointPlace& source,
-              bool is_all)
-      : TextPart(context, std::move(tables)), source_(source), is_all_(is_all) {}
+  PrintedRows(const TextContext& context, std::vector<const KeyedTable*> tables, CheckpointPlace source, bool is_all)
+      : TextPart(context, std::move(tables)), source_(std::move(source)), is_all_(is_all) {}
 
   void look(Stores& stores) override {
     checkpoint_.emplace(Checkpoint::open(with_threads(source_, job().resources, context_.processes), stores.reading(),
@@ -52,8 +51,8 @@ class PrintedRows final : public TextPart {
   }
 
   std::vector<std::filesystem::path> paths_read() const override {
-    return checkpoint_->paths_read(static_cast<std::uint32_t>(context_.processes.rank()),
-                                   static_cast<std::uint32_t>(context_.processes.size()));
+    return checkpoint_->paths_read_by(static_cast<std::uint32_t>(context_.processes.rank()),
+                                      static_cast<std::uint32_t>(context_.processes.size()));
   }
 
   const Checkpoint* opened_source() const override { return &*checkpoint_; }

@@ -49,12 +49,13 @@ void check_tables_possible(const ReshardJob& job, const std::string& table) {
     refuse_table(table, "it is to go into files of a size", "a target with servers", "give the target's layout");
   if (job.is_view)
     refuse_table(table, "the output is only to show what the source has (--virtual)",
-                 "files of its own: rows lie in another order there");
+                 "files of its own: rows lie in another order there", "leave out --virtual");
   if (job.output.is_pipe)
-    refuse_table(table, "it is to go to a pipe", "files: its rows are not written in their order");
+    refuse_table(table, "it is to go to a pipe", "files: its rows are not written in their order",
+                 "give the output a path");
   if (job.resources.exchange == ExchangeKind::nccl)
     refuse_table(table, "it is to go through GPUs", "the exchange mpi, direct or auto",
-                 "where rows go is decided by their keys, on the host");
+                 "leave out --exchange nccl: where rows go is decided by their keys, on the host");
 }
 
 /// Throws if a job would change datasets of a table that it takes.

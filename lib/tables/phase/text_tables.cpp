@@ -75,13 +75,14 @@ TextTables::TextTables(const ReshardJob& job, Communicator& processes, Counters&
 }
 
 void TextTables::add_parts() {
-  const auto& [source, target, manifest] = layouts_;
+  const auto& source = layouts_.source;
+  const Layout& target = layouts_.target;
   std::vector<const KeyedTable*> lines;
   std::vector<const KeyedTable*> rows;
   for (const KeyedTable& table : target.tables)
     if (table.text) (source && text_table(*source, table.name.text()) != nullptr ? lines : rows).push_back(&table);
   if (!lines.empty()) {
-    parts_.push_back(moved_lines(context_, lines, *source, manifest));
+    parts_.push_back(moved_lines(context_, lines, *source, layouts_.manifest));
     rest_.layout = *source;
     std::erase_if(rest_.layout->tables, [&](const KeyedTable& table) {
       return table.text && text_table(target, table.name.text()) != nullptr;

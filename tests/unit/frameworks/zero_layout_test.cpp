@@ -123,7 +123,7 @@ TEST_CASE("With the splits of the weights all of a model rank's files follows") 
   const Layout layout = checked(zero_layout(names, small_model(), files.schemas(), &module));
   CHECK(layout.mesh.axes == std::vector<std::string>{"dp", "tp"});
   CHECK(layout.mesh.shape == std::vector<std::uint64_t>{4, 2});
-  CHECK(layout.otherwise == Default::error);
+  CHECK(layout.default_rule == Default::error);
   CHECK(layout.buckets[1].members[1].like == "l1.weight");
   const auto rule_of = [&](const std::string& name) -> const Rule* {
     for (const Rule& rule : layout.parameters)

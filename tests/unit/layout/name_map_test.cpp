@@ -176,7 +176,9 @@ TEST_CASE("what does not fit a map is told") {
 
 TEST_CASE("of the sizes that fit beside padding the largest is named") {
   const NameMap map = with_rule("w [(v | _), h]", "x [v, h]");
-  CHECK(refusal([&] { convert(map, 0, {tensor("w", {6, 5})}); }).find("; v=6 would fit") != std::string::npos);
+  CHECK(refusal([&] {
+          convert(map, 0, {tensor("w", {6, 5})});
+        }).find("; give --size v=6 if that") != std::string::npos);
 }
 
 TEST_CASE("conditions, offsets, stacks, ties and states") {

@@ -1,6 +1,7 @@
 #include "layout/names/naming.hpp"
 
 #include "catch.hpp"
+#include "layout/language/rule_json.hpp"
 #include "unit/layout/resolve_fixture.hpp"
 
 using namespace ckpt;
@@ -164,6 +165,18 @@ TEST_CASE("like borrows a rule, keys beside it override") {
   CHECK(*decision->keys.uneven == Uneven::balanced);
   CHECK(decision->keys.permute.has_value());
   CHECK_FALSE(Naming(of).decide("w")->keys.permute.has_value());
+}
+
+TEST_CASE("a rule's own `at` replaces the borrowed one with its \"last\", and leaves it where it has none") {
+  const Layout of = layout(R"(["pp"])", "[3]",
+                           R"("parameters": [{"name": "first.{p}", "like": "{p}", "at": {"pp": 0}},
+                                             {"name": "ends.{p}", "like": "first.{p}", "at": {"pp": [0, "last"]}},
+                                             {"name": "same.{p}", "like": "{p}", "split": []},
+                                             {"name": "w", "at": {"pp": "last"}}])");
+  const auto written = [&](const std::string& name) { return to_json(Naming(of).decide(name)->keys, of.mesh); };
+  CHECK(written("first.w") == R"({"at": {"pp": 0}})");
+  CHECK(written("ends.w") == R"({"at": {"pp": [0, "last"]}})");
+  CHECK(written("same.w") == R"({"at": {"pp": "last"}})");
 }
 
 TEST_CASE("like that leads nowhere or in a circle is refused") {

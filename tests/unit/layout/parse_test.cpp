@@ -49,13 +49,13 @@ TEST_CASE("the spec's example") {
   CHECK(*layout.parameters[2].keys.split == std::vector<std::vector<Axis>>{{}, {1}});
   CHECK(*layout.parameters[3].keys.split == std::vector<std::vector<Axis>>{{0, 1}, {}});
   CHECK(*layout.parameters[3].keys.uneven == Uneven::balanced);
-  CHECK(layout.otherwise == Default::replicate);
+  CHECK(layout.default_rule == Default::replicate);
 }
 
 TEST_CASE("a layout of nothing but a mesh has the spec's defaults") {
   const auto layout = parse_layout(R"({"ckpt_layout": 1, "mesh": {"axes": ["card"], "shape": [1]}})", "a.json");
   CHECK(layout.files.entries().front().path.text() == "rank_{card}.h5");
-  CHECK(layout.otherwise == Default::error);
+  CHECK(layout.default_rule == Default::error);
   CHECK(layout.parameters.empty());
   CHECK(layout.rename.empty());
   CHECK(layout.indices.empty());
@@ -213,7 +213,7 @@ TEST_CASE("a layout on another mesh") {
     FAIL("no error");
     return Kind::io;
   };
-  CHECK(kind_of(layout, {{"pp", 2}}, R"(--to-mesh: found the axis "pp", expected one of a.json: dp, tp)") ==
+  CHECK(kind_of(layout, {{"pp", 2}}, R"(a.json: it has no axis "pp", expected one of its axes: dp, tp)") ==
         Kind::usage);
   CHECK(kind_of(layout, {{"dp", 0}}, "found size 0") == Kind::usage);
   CHECK(kind_of(layout, {{"dp", 1U << 20}}, "--to-mesh: /mesh/shape: found 8388608 cards") == Kind::layout);
@@ -274,7 +274,7 @@ TEST_CASE("$schema is for editors") {
 TEST_CASE("the layout of a single file") {
   const auto layout = single_card();
   CHECK(layout.mesh.size() == 1);
-  CHECK(layout.otherwise == Default::replicate);
+  CHECK(layout.default_rule == Default::replicate);
   CHECK(layout.files.path(layout.mesh, 0) == "rank_0.h5");
   CHECK(to_json(parse_layout(to_json(layout), "x")) == to_json(layout));
 }

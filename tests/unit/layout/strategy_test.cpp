@@ -68,7 +68,7 @@ std::string refused(const std::string& text) {
 TEST_CASE("Axes count from the right, and an optimizer's cut takes the fastest replicas") {
   const Layout layout = layout_of({{"w", {2, 4}, {{1, 0}}}, {"e", {2, 4}, {{0, -1}}, -1}, {"g", {2, 4}, {{-1}}, 2}});
   CHECK(layout.mesh.shape == std::vector<std::uint64_t>{2, 2, 2});
-  CHECK(layout.otherwise == Default::replicate);
+  CHECK(layout.default_rule == Default::replicate);
   const std::string rules = rules_of(layout);
   CHECK_THAT(rules, Contains(R"({"name": "w", "split": ["a", ["b", "c"]]})"));
   CHECK_THAT(rules, Contains(R"({"name": "e", "split": [["b", "c", "a"]]})"));

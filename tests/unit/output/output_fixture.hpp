@@ -59,7 +59,7 @@ class Claimed {
     output_.check_source(job.source);
     output_.check_sources(job.spared_files);
     output_.check_free();
-    output_.plan(parse_layout(layout, "two"), {}, *store_);
+    output_.check_replaceable(parse_layout(layout, "two"), {}, *store_);
     output_.claim();
   }
   Output* operator->() { return &output_; }

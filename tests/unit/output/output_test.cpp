@@ -203,7 +203,7 @@ TEST_CASE("two jobs that have both looked: the first one to claim has it") {
   const auto store = hdf5_store();
   Output first(forced(place.job()).output);
   Output second(forced(place.job()).output);
-  for (Output* output : {&first, &second}) output->plan(parse_layout(two_cards, "two"), {}, *store);
+  for (Output* output : {&first, &second}) output->check_replaceable(parse_layout(two_cards, "two"), {}, *store);
   first.claim();
   CHECK_THAT(error_of([&] { second.claim(); })->what(), Contains("another job is writing it"));
 }
@@ -213,7 +213,7 @@ TEST_CASE("who gets the lock after another job has published sees its output at 
   const auto store = hdf5_store();
   Output late(place.job().output);
   late.check_free();
-  late.plan(parse_layout(two_cards, "two"), {}, *store);
+  late.check_replaceable(parse_layout(two_cards, "two"), {}, *store);
   {
     Claimed output(place.job());
     output->begin("the job", false);
@@ -229,11 +229,12 @@ TEST_CASE("one name is not a file of an output and a folder of it") {
   const auto planned = [&](const std::string& files, const std::vector<std::string>& sidecars) {
     const auto error = error_of([&] {
       Output(place.job().output)
-          .plan(parse_layout(
-                    R"({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [2]}, "default": "replicate", "files": ")" +
-                        files + "\"}",
-                    "a layout"),
-                sidecars, *store);
+          .check_replaceable(
+              parse_layout(
+                  R"({"ckpt_layout": 1, "mesh": {"axes": ["x"], "shape": [2]}, "default": "replicate", "files": ")" +
+                      files + "\"}",
+                  "a layout"),
+              sidecars, *store);
     });
     return error ? error->what() : std::string();
   };

@@ -215,8 +215,7 @@ TEST_CASE("A file that is made again keeps its data, unless something but data d
   with_data.replace(room.data[1].offset(), 12288, 12288, 'b');
   const auto again = [&](const std::string& found) {
     fixture::put_bytes(folder / "a.h5", found);
-    bool is_kept = false;
-    const FileRoom same = hdf5_store()->create_again(folder / "a.h5", spec, is_kept);
+    const auto [same, is_kept] = hdf5_store()->create_again(folder / "a.h5", spec);
     CHECK(same.data == room.data);
     CHECK(same.metadata == room.metadata);
     CHECK((bytes_of(folder / "a.h5") == (is_kept ? with_data : made)));
@@ -233,9 +232,7 @@ TEST_CASE("A file that is made again keeps its data, unless something but data d
   CHECK_FALSE(again(damaged));
   CHECK_FALSE(again(with_data + '!'));
   std::filesystem::remove(folder / "a.h5");
-  bool is_kept = true;
-  hdf5_store()->create_again(folder / "a.h5", spec, is_kept);
-  CHECK_FALSE(is_kept);
+  CHECK_FALSE(hdf5_store()->create_again(folder / "a.h5", spec).is_kept);
 }
 
 TEST_CASE("Specifications that differ in anything make files that differ") {

@@ -87,9 +87,9 @@ TEST_CASE("Long texts stay in their file, and go from there to a new one") {
   const FileCatalog written = store->catalog(folder / "b.h5");
   CHECK(sum_of_value(written.schema->datasets.at(t)) == sum_of_value(dataset));
 
-  bool is_kept = false;
-  CHECK(store->create_again(folder / "b.h5", spec, is_kept).metadata == room.metadata);
-  CHECK(is_kept);
+  const auto again = store->create_again(folder / "b.h5", spec);
+  CHECK(again.room.metadata == room.metadata);
+  CHECK(again.is_kept);
 }
 
 TEST_CASE("Long texts have the sum of the value that they would be") {

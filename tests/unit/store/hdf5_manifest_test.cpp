@@ -49,9 +49,9 @@ TEST_CASE("A manifest is written over by offset, whatever its size and company, 
       CHECK(sum_outside(file, room.bytes, {{data, data + 1024 * 3 * 4}, *room.manifest}) == room.metadata);
       CHECK(store->open_to_fill(path, room)->sum_rest() == room.metadata);
 
-      bool is_kept = false;  // what had been written there is no reason to begin anew
-      CHECK(store->create_again(path, spec, is_kept).metadata == room.metadata);
-      CHECK(is_kept);
+      const auto again = store->create_again(path, spec);
+      CHECK(again.room.metadata == room.metadata);
+      CHECK(again.is_kept);  // what had been written there is no reason to begin anew
       CHECK((store->catalog(path).schema->manifest == spec.manifest));
     }
 }

@@ -181,9 +181,7 @@ TEST_CASE("The same specification makes the same safetensors file; one that is t
   CHECK(fixture::bytes_of(folder / "a.safetensors") == fixture::bytes_of(folder / "b.safetensors"));
   const std::string data = "\1\2\3";
   PosixFile::open_for_writing(folder / "a.safetensors").write(room.data[0].offset(), std::as_bytes(std::span(data)));
-  bool is_kept = false;
-  store->create_again(folder / "a.safetensors", spec(), is_kept);
-  CHECK(is_kept);
+  CHECK(store->create_again(folder / "a.safetensors", spec()).is_kept);
   CHECK(fixture::bytes_of(folder / "a.safetensors").substr(room.data[0].offset(), 3) == data);
 }
 

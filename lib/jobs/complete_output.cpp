@@ -1,4 +1,4 @@
-#include "jobs/standing_output.hpp"
+#include "jobs/complete_output.hpp"
 
 #include <algorithm>
 #include <optional>
