@@ -112,9 +112,10 @@ frameworks_venv() {
   fi
   echo "frameworks: installing $(grep -vc '^#' "$2") packages into $1"
   rm -rf "$1"
-  # uv takes half of pip's processor time for these gigabytes, beside which the programs are being built.
+  # uv takes half of pip's processor time for these gigabytes, beside which the programs are being built; from its cache it links
+  # them in seconds.
   if ! { "$found" -m venv "$1" && "$1/bin/pip" install -q --no-compile --disable-pip-version-check uv &&
-      VIRTUAL_ENV=$1 "$1/bin/uv" pip install -q --native-tls --no-cache -r "$2"; }; then
+      VIRTUAL_ENV=$1 "$1/bin/uv" pip install -q --native-tls -r "$2"; }; then
     rm -rf "$1"
     echo "frameworks: skipped: the packages of $2 cannot be had (the reason is above)"
     return 1
