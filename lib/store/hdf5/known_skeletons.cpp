@@ -1,6 +1,5 @@
 #include "store/hdf5/known_skeletons.hpp"
 
-#include <ranges>
 #include <utility>
 
 #include "store/hdf5/skeleton.hpp"
@@ -37,8 +36,8 @@ std::shared_ptr<const NewFile> KnownSkeletons::find(const FileSpec& spec) {
 std::shared_ptr<const NewFile> KnownSkeletons::showing(const FileSpec& spec) {
   const auto find = [&]() -> std::shared_ptr<const NewFile> {
     const auto known = known_views();
-    for (const auto& skeleton : std::ranges::reverse_view(known))
-      if (auto file = skeleton->filled(spec)) return file;
+    for (std::size_t i = known.size(); i-- > 0;)  // the newest first
+      if (auto file = known[i]->filled(spec)) return file;
     return nullptr;
   };
   if (auto file = find()) return file;
