@@ -58,6 +58,7 @@ SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placem
       files_(checkpoint, store, most_open) {
   windows_.emplace(window_bytes);
   for (const FileCatalog& file : checkpoint.files()) {
+    for (const Dataset& each : file.schema->datasets) data_bytes_ += each.extents.bytes();
     const auto [known, is_new] = known_.try_emplace(file.schema.get());
     if (!is_new) continue;
     known->second.has_small_arrays = are_small(file.schema->datasets);
@@ -100,7 +101,8 @@ GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std
   const auto file = files_.get(number);
   GatherContext context{*windows_, {files_.blocks(), number}, stored};
   const Schema& schema = *checkpoint_.file(number).schema;
-  context.has_small_arrays = known_.at(&schema).has_small_arrays;
+  // Files take turns: a window that is unmapped before the next run costs more than reading.
+  context.has_small_arrays = data_bytes_ <= windows_->budget() && known_.at(&schema).has_small_arrays;
   const StoredArray& array = (*schema.arrays)[*index];
   if (const Dataset& decoded = schema.datasets[*index]; decoded.chunk_bytes > 0 && decoded.chunk &&
                                                         store_.chunks() != nullptr &&

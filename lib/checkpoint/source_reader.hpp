@@ -91,6 +91,7 @@ class SourceReader {
   SourceStore& store_;
   ArrayFiles where_;
   std::map<const Schema*, Known> known_;
+  std::uint64_t data_bytes_ = 0;  // of all files
   std::uint64_t window_bytes_;
   std::optional<MappedWindows> windows_;
   SourceFiles files_;

@@ -2,10 +2,12 @@
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -27,24 +29,24 @@ constexpr std::uint64_t share_of_addresses = 4;    // if addresses are limited, 
 struct GuardedCopy {
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;
-  bool has_lost = false;
+  std::atomic<bool>* has_lost = nullptr;
 };
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler stores it
 thread_local constinit GuardedCopy watched;
 
 struct sigaction previous_handler;
 
-/// A mapped page beyond the end of its file raises SIGBUS. In a watched window a page of zeros replaces it, and the
-/// copy continues; `check` reports the loss afterwards. Any other SIGBUS goes to the previous handler.
+/// A mapped page beyond the end of its file, or that the disk does not return, raises SIGBUS. In a watched window a
+/// page of zeros replaces it, and the copy continues; `check` reports the loss afterwards. Other threads may read the
+/// zeros, so the window says so before they are there. Any other SIGBUS goes to the previous handler.
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
   const auto start = reinterpret_cast<std::uintptr_t>(watched.address);
   if (watched.address != nullptr && at >= start && at < start + watched.bytes) {
     std::byte* where = watched.address + ((at - start) / page * page);  // windows begin at a page
-    if (mmap(where, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
-      watched.has_lost = true;
-      return;
-    }
+    watched.has_lost->store(true);
+    if (mmap(where, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) return;
   }
   if ((previous_handler.sa_flags & SA_SIGINFO) != 0 && previous_handler.sa_sigaction != nullptr) {
     previous_handler.sa_sigaction(signal, info, context);
@@ -114,8 +116,8 @@ MappedWindows::Mapped* MappedWindows::find_or_map(const LocatedFile& file, const
   return &windows_.insert(key, {std::move(window)});
 }
 
-MappedWindows::Guard::Guard(const Window& window) noexcept {
-  watched = {window.address, window.bytes, false};
+MappedWindows::Guard::Guard(const Window& window) noexcept : window_(window) {
+  watched = {window.address, window.bytes, &window.has_lost};
 }
 
 MappedWindows::Guard::~Guard() {
@@ -123,10 +125,13 @@ MappedWindows::Guard::~Guard() {
 }
 
 void MappedWindows::Guard::check(const LocatedFile& file, std::uint64_t end) const {
-  if (watched.has_lost)
-    throw Error(Kind::input, *file.path,
-                {"ended while it was read", "at least " + std::to_string(end) + " bytes",
-                 "was it truncated? is the checkpoint still being written?"});
+  if (!window_.has_lost) return;
+  struct stat now {};
+  if (::fstat(file.fd, &now) == 0 && static_cast<std::uint64_t>(now.st_size) >= end)
+    throw system_error(*file.path, "read", EIO);
+  throw Error(Kind::input, *file.path,
+              {"ended while it was read", "at least " + std::to_string(end) + " bytes",
+               "was it truncated? is the checkpoint still being written?"});
 }
 
 }  // namespace ckpt

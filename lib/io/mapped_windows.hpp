@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,10 +26,12 @@ class MappedWindows {
 
   /// Returns the longest stretch of a file that one copy may touch.
   std::uint64_t reach() const noexcept { return step_; }
+  /// Returns how many bytes that have been touched stay mapped.
+  std::uint64_t budget() const noexcept { return budget_; }
 
   /// Calls copy(address) with the address of byte `offset` of the file; `bytes` bytes (at most `reach`) from there on
   /// stay mapped while it runs. Returns false if they cannot be mapped: read them instead. Throws input, naming the
-  /// file, if it now ends before them (it was truncated since it was opened).
+  /// file, if it now ends before them (it was truncated since it was opened), and io if they cannot be read.
   template <class Copy>
   [[nodiscard]] bool with(const LocatedFile& file, std::uint64_t offset, std::uint64_t bytes, Copy&& copy) {
     const auto window = find(file, offset, bytes);
@@ -44,6 +47,7 @@ class MappedWindows {
     std::byte* address = nullptr;
     std::uint64_t start = 0;  // in the file
     std::uint64_t bytes = 0;
+    mutable std::atomic<bool> has_lost = false;  // a page of zeros stands for one that could not be read
     Window() = default;
     Window(const Window&) = delete;
     Window& operator=(const Window&) = delete;
@@ -52,8 +56,8 @@ class MappedWindows {
     ~Window();
   };
 
-  /// While it lives, a page of the window that the file no longer has reads as zeros for this thread instead of killing
-  /// the program, and `check` reports it.
+  /// While it lives, a page of the window that cannot be read is one of zeros instead of killing the program, and
+  /// `check` of every thread that uses the window reports it.
   class Guard {
    public:
     explicit Guard(const Window& window) noexcept;
@@ -63,6 +67,9 @@ class MappedWindows {
     Guard(Guard&&) = delete;
     Guard& operator=(Guard&&) = delete;
     void check(const LocatedFile& file, std::uint64_t end) const;
+
+   private:
+    const Window& window_;
   };
 
   /// Device and inode identify the file.

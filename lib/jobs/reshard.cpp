@@ -79,14 +79,16 @@ bool writes_directly(const OutputPlace& place) {
   return place.fsync && has_fast_direct_writes(existing_directory(place.path));
 }
 
-/// A thread that writes past the page cache waits for the disk. So there are two more on each node by default, if there
-/// is memory for their pieces: they keep the processors busy meanwhile, and the disk while all others compute.
+/// The threads of an exchange. One that writes past the page cache waits for the disk. So there are two more on each
+/// node by default, if there is memory for their pieces: they keep the processors busy meanwhile, and the disk while
+/// all others compute. Sources of an average share their memory among the usual threads.
 unsigned moving_threads(const ReshardJob& job, const Communicator& processes) {
-  constexpr unsigned waiting = 2;
+  constexpr int waiting = 2;  // direct writes that a disk takes at a time
   constexpr std::uint64_t memory_of_each = 5ULL << 20;
   const unsigned usual = thread_count(job.resources, processes);
-  if (job.resources.threads != 0 || job.is_view || !writes_directly(job.output)) return usual;
-  const auto more = static_cast<unsigned>(ceil_div(waiting, static_cast<std::uint64_t>(processes.local_size())));
+  if (job.resources.threads != 0 || job.is_view || !job.average.empty() || !writes_directly(job.output)) return usual;
+  const bool is_alone = processes.local_size() == 1;
+  const auto more = static_cast<unsigned>(is_alone ? waiting : int{processes.local_rank() < waiting});
   return job.resources.memory_bytes / (usual + more) < memory_of_each ? usual : usual + more;
 }
 
@@ -101,10 +103,11 @@ struct Run {
         stores(its_stores),
         processes(its_processes),
         counters(its_counters),
-        threads(moving_threads(job, processes)),
-        open_files(open_files_allowed(job.resources, processes)) {
+        threads(thread_count(job.resources, processes)),
+        movers(moving_threads(job, processes)),
+        open_files(open_files_allowed(movers, processes)) {
     report.processes = static_cast<std::uint64_t>(processes.size());
-    report.threads = threads;
+    report.threads = movers;
   }
 
   std::uint32_t process() const { return static_cast<std::uint32_t>(processes.rank()); }
@@ -119,6 +122,7 @@ struct Run {
   Communicator& processes;
   Counters& counters;
   unsigned threads;
+  unsigned movers;         ///< threads of the exchange
   std::size_t open_files;  ///< that each cache may hold
   Report report = {};
   Stopwatch watch = {};
@@ -284,8 +288,8 @@ std::unique_ptr<Plan> make_plan(Run& run, const ReshardSides& sides) {
   share_memory(run, sides, plan);
   bool has_large_chunks = false;
   agree(run.processes, [&] { has_large_chunks = many_have_short_runs(plan.moves.planner, run.process()); });
-  if (has_large_chunks && plan.kind == ExchangeKind::direct) plan.memory = for_large_chunks(plan.memory, run.threads);
-  plan.exchange = make_exchange(plan.kind, run.job.resources, plan.memory.rest, run.threads, run.processes,
+  if (has_large_chunks && plan.kind == ExchangeKind::direct) plan.memory = for_large_chunks(plan.memory, run.movers);
+  plan.exchange = make_exchange(plan.kind, run.job.resources, plan.memory.rest, run.movers, run.processes,
                                 has_large_chunks || !plan.memory.shortage.empty());
   run.report.exchange = plan.exchange->name();
   run.report.staging_bytes = plan.exchange->staging_bytes() + plan.memory.windows + plan.memory.chunks;
@@ -555,9 +559,9 @@ TableShuffle::Sums move(Run& run, const ReshardSides& sides, Plan& plan, Unfinis
   warn_of_overflows(sides.checkpoint, run.processes);
   auto& seconds = run.report.seconds;
   seconds["move"] = run.watch.end_of("move");
-  seconds["read"] = work.read_seconds() / run.threads;
-  seconds["check"] = work.check_seconds() / run.threads;
-  seconds["write"] = work.write_seconds() / run.threads;
+  seconds["read"] = work.read_seconds() / run.movers;
+  seconds["check"] = work.check_seconds() / run.movers;
+  seconds["write"] = work.write_seconds() / run.movers;
   seconds["exchange"] = std::max(0.0, seconds["move"] - seconds["read"] - seconds["check"] - seconds["write"]);
   return table_sums;
 }

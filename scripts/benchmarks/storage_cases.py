@@ -161,12 +161,22 @@ def copy_all(files, folder, threads):
             found = os.preadv(read, [view], at)
             os.pwrite(written, view[:-(-found // PAGE) * PAGE], at)
 
-    seconds = seconds_of(threads, work)
+    failed = []
+
+    def tried():
+        try:
+            work()
+        except OSError as problem:
+            failed.append(problem)
+
+    seconds = seconds_of(threads, tried)
     begin = time.monotonic()
     for read, written, _ in opened:
         os.fsync(written)
         os.close(read)
         os.close(written)
+    if failed:
+        raise failed[0]
     return seconds + time.monotonic() - begin
 
 

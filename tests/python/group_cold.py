@@ -118,13 +118,22 @@ def past_memory(context):
         for card, part in enumerate(np.split(whole, 3)):
             with h5py.File(os.path.join(target, f"rank_{card}.h5")) as file:
                 check(np.array_equal(file["w"][()], part), f"{how}: card {card} has other elements")
-        if is_tested and (ranks, exchange) != (2, "direct"):
+        if is_tested:
             check(not is_in_memory(first), f"{how}: the source came into the system's memory")
+    read_together(context, b, a, target, is_tested)
     verify_long(context, a, b, source, target, is_tested)
     if is_tested:
         hold_to_dry_run(context, a, b, source)
     else:
         print(NOT_HERE)
+
+
+def read_together(context, rows, columns, source, is_tested):
+    """Two processes that both need each block of the source find in the system's memory what the other has read."""
+    forget(source)
+    context.programs.reshard(rows, columns, source, context.path("long_columns"), "--memory", "128MiB", "--force", ranks=2)
+    if is_tested:
+        check(is_in_memory(os.path.join(source, "rank_0.h5")), "two processes read each block of the source past the system's memory")
 
 
 def hold_to_dry_run(context, a, b, source):

@@ -18,10 +18,14 @@ CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, 
   return place;
 }
 
-std::size_t open_files_allowed(const Resources& resources, Communicator& processes) {
+std::size_t open_files_allowed(unsigned threads, Communicator& processes) {
   std::size_t most_open = 0;
-  agree(processes, [&] { most_open = files_in_cache(thread_count(resources, processes)); });
+  agree(processes, [&] { most_open = files_in_cache(threads); });
   return most_open;
+}
+
+std::size_t open_files_allowed(const Resources& resources, Communicator& processes) {
+  return open_files_allowed(thread_count(resources, processes), processes);
 }
 
 ExchangeKind choose_exchange(ExchangeKind wanted, bool is_shared, Communicator& processes) {

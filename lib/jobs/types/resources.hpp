@@ -29,7 +29,10 @@ unsigned thread_count(const Resources& resources, const Communicator& processes)
 /// A checkpoint that is opened with the threads that a job may use.
 CheckpointPlace with_threads(CheckpointPlace place, const Resources& resources, const Communicator& processes);
 
-/// How many files each cache of a job may hold open. Collective; throws io if the system allows too few.
+/// How many files each cache of a job with so many threads may hold open. Collective; throws io if the system allows
+/// too few.
+std::size_t open_files_allowed(unsigned threads, Communicator& processes);
+/// As above, with the threads that a process has by default or was told to have.
 std::size_t open_files_allowed(const Resources& resources, Communicator& processes);
 
 /// The kind of exchange to use: as asked for, with `automatic` decided. `is_shared`: every process sees every source
