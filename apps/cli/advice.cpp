@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <vector>
 
 #include "base/shell_word.hpp"
 #include "base/utf8.hpp"
@@ -11,14 +13,20 @@ namespace ckpt::cli {
 
 namespace {
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
 /// An option for each of the lines: "--rename 'a' --rename 'b'".
 std::string options_of(const std::string& option, const std::string& lines) {
   std::string options;
-  for (std::size_t at = 0; at < lines.size();) {
-    const std::size_t end = std::min(lines.find('\n', at), lines.size());
-    options += (options.empty() ? "" : " ") + option + " '" + lines.substr(at, end - at) + "'";
-    at = end + 1;
-  }
+  for (const std::string& line : lines_of(lines)) options += (options.empty() ? "" : " ") + option + " '" + line + "'";
   return options;
 }
 
@@ -35,30 +43,37 @@ std::string print_layout_of(const std::string& detail, const std::string& layout
          " > layout.json, say " + detail.substr(end + 1) + " in it, and give it with " + layout + " layout.json";
 }
 
-/// A pattern for a name, as one can type it: `?` stands for each character that one cannot.
-std::string typed(const std::string& name) {
-  std::string text;
+/// A pattern that matches this name alone, as one types it; nothing if one cannot: with `?` for a character, it could
+/// match another name.
+std::optional<std::string> typed(const std::string& name) {
   for (std::size_t at = 0; at < name.size();) {
     const Character character = character_at(name, at);
-    const bool is_typed = character.code >= 0x20 && character.code != 0x7f && !character.is_stray_byte();
-    text += is_typed ? literal(name.substr(at, character.bytes)) : "?";
+    if (character.code < 0x20 || character.code == 0x7f || character.is_stray_byte()) return std::nullopt;
     at += character.bytes;
   }
-  return shell_word(text);
+  return shell_word(literal(name));
 }
 
 /// "it out with --drop w": the names in `detail`, a line each, or the error's parameter. NAME stands for one that is
-/// not known here.
+/// not known here, GLOB for what is not told, or cannot be typed.
 std::string leave_out(const std::string& detail, const std::string& parameter) {
-  if (detail.empty()) return "it out with --drop " + (parameter.empty() ? "NAME" : typed(parameter));
+  if (detail.empty() && parameter.empty()) return "it out with --drop NAME";
+  const std::vector<std::string> names = detail.empty() ? std::vector{parameter} : lines_of(detail);
+  const std::string lead = std::string(names.size() > 1 ? "them" : "it") + " out with";
   std::string options;
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < detail.size(); ++count) {
-    const std::size_t end = std::min(detail.find('\n', at), detail.size());
-    options += " --drop " + typed(detail.substr(at, end - at));
-    at = end + 1;
+  for (const std::string& name : names) {
+    const auto pattern = name.empty() ? std::nullopt : typed(name);
+    if (!pattern) return lead + " --drop GLOB";
+    options += " --drop " + *pattern;
   }
-  return (count > 1 ? "them" : "it") + std::string(" out with") + options;
+  return lead + options;
+}
+
+/// The first rule that matches renames, so that a new one stands before those that there are.
+std::string rename(const std::string& name) {
+  const auto pattern = name.empty() ? std::nullopt : typed(name);
+  const std::string option = "--rename " + pattern.value_or("OLD") + "=NEW";
+  return "give another name with " + option + (name.empty() ? "" : " before any other");
 }
 
 std::string in_words(const Advice& advice, const Subject& subject) {
@@ -100,7 +115,7 @@ std::string in_words(const Advice& advice, const Subject& subject) {
     case What::choose_others:
       return "see the names with ckpt inspect, and what --only and --drop say";
     case What::rename:
-      return "give another name with --rename " + (advice.detail.empty() ? "OLD" : typed(advice.detail)) + "=NEW";
+      return rename(advice.detail);
     case What::rename_all:
       return "rename them: " + options_of("--rename", advice.detail);
     case What::rename_or_leave_out:

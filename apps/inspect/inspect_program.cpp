@@ -121,6 +121,9 @@ void keep_chosen(Entries& entries, const Choice& choice) {
   for (const auto& entry : entries) names.push_back(entry.name);
   std::erase_if(entries, [&](const auto& entry) { return !choice.has(entry.name); });
   if (!entries.empty()) return;
+  if (names.empty())
+    throw Error(Kind::input, choice.only.empty() ? "--drop" : "--only",
+                {"the checkpoint has no parameters", "some to choose among", "leave the option out"});
   if (choice.only.empty())
     throw Error(Kind::input, "--drop", {"leaves no parameter", "at least one", "it matches all: " + join(names)});
   const std::string text = choice.only[0].text();
@@ -432,15 +435,20 @@ void check(const CommandLine& line, const InspectOptions& options) {
   if (!options.tolerance.empty() && expected.empty())
     throw Error(Kind::usage, "--tolerance",
                 {"given without --expect", "both, or neither", "name the tensors of another step with --expect"});
-  const auto refuse_without_draft = [&](const std::string& option, const std::string& value) {
-    throw Error(Kind::usage, option,
-                {"given without --draft", "both, or neither",
-                 "draft a layout with it: ckpt draft " + option + " " + shell_word(value) + reference + " " +
-                     shell_word(options.path)});
+  if (options.draft) return;
+  std::string refused;  // the first
+  std::string drafting = "ckpt draft";
+  const auto refuse = [&](const std::string& option, const std::string& value) {
+    if (refused.empty()) refused = option;
+    drafting += " " + option + " " + shell_word(value);
   };
-  if (!options.draft && !options.mesh.empty()) refuse_without_draft("--mesh", options.mesh);
-  if (!options.draft && !options.unfused.empty()) refuse_without_draft("--unfused", options.unfused.front());
-  if (!options.draft && !options.tolerance.empty()) refuse_without_draft("--tolerance", options.tolerance);
+  if (!options.mesh.empty()) refuse("--mesh", options.mesh);
+  for (const std::string& glob : options.unfused) refuse("--unfused", glob);
+  if (!options.tolerance.empty()) refuse("--tolerance", options.tolerance);
+  if (!refused.empty())
+    throw Error(Kind::usage, refused,
+                {"given without --draft", "both, or neither",
+                 "draft a layout with it: " + drafting + reference + " " + shell_word(options.path)});
 }
 
 }  // namespace

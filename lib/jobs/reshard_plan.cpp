@@ -31,6 +31,7 @@
 #include "layout/names/model_files.hpp"
 #include "layout/names/naming.hpp"
 #include "layout/placement/scale_cuts.hpp"
+#include "output/dropped_names.hpp"
 #include "output/file_specs.hpp"
 #include "output/output_format.hpp"
 #include "output/target_files.hpp"
@@ -575,12 +576,23 @@ std::set<std::string> source_formats(const Checkpoint& checkpoint) {
   return names;
 }
 
+/// The names of the source's parameters from which one of the output is made; none if it has no such.
+std::vector<std::string> source_names(const ReshardSides& sides, const std::string& name) {
+  const Selection& selection = sides.selection;
+  const auto made = selection.find(name);
+  if (!made) return {};
+  std::vector<std::string> names{sides.source.placement.tensors()[selection.source_of[*made]].name};
+  if (const TensorLinks* const links = selection.links_of(*made))
+    links->for_each_source([&](ParameterId from) { names.push_back(sides.source.placement.tensors()[from].name); });
+  return names;
+}
+
 /// Refuses elements that the format's readers refuse; only warns if they come from a file of the same format.
 void check_readers(ReshardSides& sides) {
   const Store& store = *sides.store;
   const bool is_same_format = source_formats(sides.checkpoint) == std::set<std::string>{std::string(store.name())};
   std::vector<std::string> refused;
-  std::vector<std::string> sources;
+  std::set<std::string> sources;
   std::string_view reader;
   std::string type;
   for (std::size_t i = 0; i < sides.selection.tensors.size(); ++i) {
@@ -588,7 +600,7 @@ void check_readers(ReshardSides& sides) {
     if (const std::string_view here = store.refused_by(tensor.dtype); !here.empty() && !tensor.verbatim) {
       if (refused.empty()) type = tensor.dtype.name;
       refused.push_back(tensor.name);
-      sources.push_back(sides.source.placement.tensors()[sides.selection.source_of[i]].name);
+      for (const std::string& name : source_names(sides, tensor.name)) sources.insert(name);
       reader = here;
     }
   }
@@ -596,7 +608,8 @@ void check_readers(ReshardSides& sides) {
   const std::string found = std::string(reader) + " refuses the whole of a file with elements of " + type;
   if (is_same_format) return sides.source.warnings.push_back(join(refused) + ": " + found);
   throw Error(Kind::input, "parameter " + join(refused),
-              {found, "elements that the output's readers take", "write HDF5 (--format hdf5)", leaving_out(sources)});
+              {found, "elements that the output's readers take", "write HDF5 (--format hdf5)",
+               leaving_out({sources.begin(), sources.end()})});
 }
 
 bool is_table_part(const Placement& placement, const Tensor& tensor) {
@@ -674,6 +687,27 @@ const Format& choose_format(const ReshardJob& job, const Layout& layout, Stores&
   return format;
 }
 
+/// Spreads the tensors of a job over the output's files.
+void resolve_output(const ReshardJob& job, Stores& stores, const Format* format, PlannedTables& tables,
+                    ReshardSides& sides) {
+  if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
+  if (!tables.target.table_arrays.empty() && sides.store->index() != nullptr) refuse_tables(tables.target, *format);
+  if (job.output.is_single_file) {
+    check_is_whole_file(job, *sides.store);
+    take_names_of_tree(sides);
+  }
+  sides.target = resolve_chosen(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
+                                sides.selection.tensors, job.names.takes_all());
+  if (sides.store->index() != nullptr) resolve_pieces(sides);
+  warn_of_plain_pieces(job, sides);
+  // An index says where each piece of a tensor is, and readers put the pieces together; without one, cuts matter.
+  if (sides.store->index() == nullptr)
+    for (std::string& warning :
+         check_scale_cuts(sides.target.placement, sides.source.placement, sides.selection.source_of))
+      sides.source.warnings.push_back(std::move(warning));
+  find_target_arrays(sides.target.placement, tables.plan);
+}
+
 }  // namespace
 
 std::vector<const Checkpoint*> ReshardSides::checkpoints() const {
@@ -738,22 +772,8 @@ ReshardSides resolve_sides(const ReshardJob& job, const ReadBefore& before, Stor
   PlannedTables tables = plan_tables(job, table_sources(sides), sides.layer, sides.selection, std::move(layout),
                                      stores.reading(), processes);
   agree(processes, [&] {
-    if (job.target.file_bytes) return resolve_model_files(job, stores, sides);
-    if (!tables.target.table_arrays.empty() && sides.store->index() != nullptr) refuse_tables(tables.target, *format);
-    if (job.output.is_single_file) {
-      check_is_whole_file(job, *sides.store);
-      take_names_of_tree(sides);
-    }
-    sides.target = resolve_chosen(with_ending(tables.target, stores.formats(), *format, job.format.empty()),
-                                  sides.selection.tensors, job.names.takes_all());
-    if (sides.store->index() != nullptr) resolve_pieces(sides);
-    warn_of_plain_pieces(job, sides);
-    // An index says where each piece of a tensor is, and readers put the pieces together; without one, cuts matter.
-    if (sides.store->index() == nullptr)
-      for (std::string& warning :
-           check_scale_cuts(sides.target.placement, sides.source.placement, sides.selection.source_of))
-        sides.source.warnings.push_back(std::move(warning));
-    find_target_arrays(sides.target.placement, tables.plan);
+    with_source_names([&](const std::string& name) { return source_names(sides, name); },
+                      [&] { resolve_output(job, stores, format, tables, sides); });
   });
   sides.tables = std::move(tables.plan);
   check_moved_codes(sides.checkpoint, sides.source.placement, sides.target.placement, processes);

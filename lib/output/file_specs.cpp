@@ -13,6 +13,7 @@
 #include "frameworks/tree_fit.hpp"
 #include "io/block_clones.hpp"
 #include "layout/names/pattern.hpp"
+#include "output/dropped_names.hpp"
 #include "output/source_schemas.hpp"
 #include "output/value_names.hpp"
 #include "tensor/alignment.hpp"
@@ -442,6 +443,18 @@ FileSpecs::Form FileSpecs::form_of(ArrayId array, Position card) const {
   return form;
 }
 
+std::vector<std::string> FileSpecs::source_names(std::size_t entry, const std::string& stored) const {
+  const Placement& target = planner_.target();
+  std::vector<std::string> names;
+  for (ArrayId array = 0; array < target.arrays().size(); ++array) {
+    if (where_.entry(array) != entry || where_.name(array) != stored) continue;
+    for (const ParameterId member : target.arrays()[array].members)
+      planner_.for_each_source(member,
+                               [&](ParameterId from) { names.push_back(planner_.source().tensors()[from].name); });
+  }
+  return names;
+}
+
 std::vector<std::string> FileSpecs::losses(Store& store) const {
   const auto all = source_schemas(source_);
   std::vector<std::string> losses;
@@ -461,7 +474,9 @@ std::vector<std::string> FileSpecs::losses(Store& store) const {
             Form{members.size() == 1 ? target.tensors()[members.front()].shape : InternedShape{1}, std::nullopt};
     FileSpec of_entry = spec(entry, forms);
     if (has_own_tree) of_entry.attributes.clear();
-    for (const std::string& what : store.losses(of_entry))
+    const auto lost = with_source_names([&](const std::string& stored) { return source_names(entry, stored); },
+                                        [&] { return store.losses(of_entry); });
+    for (const std::string& what : lost)
       if (told.insert(what).second) losses.push_back(what);
   }
   return losses;

@@ -63,6 +63,9 @@ class FileSpecs {
   /// What to report before anything is written: attributes that differ, or that no file can hold.
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
+  /// The names of the source's parameters in an array that files of this entry store under this name.
+  std::vector<std::string> source_names(std::size_t entry, const std::string& stored) const;
+
   /// Lists what a format cannot hold, each once; throws input for tensors that it cannot hold.
   std::vector<std::string> losses(Store& store) const;
 

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/parallel.hpp"
 #include "io/crc.hpp"
+#include "output/dropped_names.hpp"
 #include "processes/gather_all.hpp"
 
 namespace ckpt {
@@ -130,7 +131,9 @@ void TargetFiles::create(bool is_resumed, unsigned threads, SourceStore& reading
     auto spec = specs_->of(file, trees_.of(file, reading));
     if (place_.is_single_file) std::string().swap(manifest_text_);  // the file has it now, and {} would keep the memory
     if (place_.views != nullptr) spec = place_.views->shown(file, *spec);
-    create_file(file, *spec, is_resumed);
+    const std::size_t entry = where_.table().entry(file);
+    with_source_names([&](const std::string& stored) { return specs_->source_names(entry, stored); },
+                      [&] { create_file(file, *spec, is_resumed); });
   });
   specs_->forget_last();
   return_freed_memory();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "base/shell_word.hpp"
@@ -197,6 +198,15 @@ std::vector<TensorChoice> chosen_of(const NameChoice& choice, const NameFilter& 
   return chosen;
 }
 
+/// The one of two names that become the same which no rule renames, as a rule for it may stand anywhere; else the
+/// second.
+std::string to_rename(const NameChoice& choice, const std::string& one, const std::string& other) {
+  const auto is_renamed = [&](const std::string& name) {
+    return std::ranges::any_of(choice.rename, [&](const Rename& each) { return each.stored.matches(name); });
+  };
+  return is_renamed(one) || !is_renamed(other) ? other : one;
+}
+
 /// Takes each chosen tensor from its source in `masters`.
 void take_masters(const std::map<std::string, std::string>& masters, const NameChoice& choice, const Placement& source,
                   Selection& selection) {
@@ -216,7 +226,7 @@ void take_masters(const std::map<std::string, std::string>& masters, const NameC
                   {"'" + other + "' and '" + name + "' both become '" + tensor.name + "'",
                    "one name for each parameter",
                    "",
-                   {Advice::What::rename, name}});
+                   {Advice::What::rename, to_rename(choice, other, name)}});
     selection.tensors[*known] = std::move(tensor);
     selection.source_of[*known] = *from;
   }
@@ -245,8 +255,9 @@ Selection select(const NameChoice& choice, const Placement& source, const std::m
     }
     throw Error(Kind::usage, "", {"no parameter is left to take", "", nearest, {Advice::What::choose_others, ""}});
   }
-  std::sort(chosen.begin(), chosen.end(),
-            [](const TensorChoice& a, const TensorChoice& b) { return a.tensor.name < b.tensor.name; });
+  std::sort(chosen.begin(), chosen.end(), [](const TensorChoice& a, const TensorChoice& b) {
+    return std::tie(a.tensor.name, a.before) < std::tie(b.tensor.name, b.before);
+  });
   for (std::size_t i = 1; i < chosen.size(); ++i)
     if (chosen[i].tensor.name == chosen[i - 1].tensor.name)
       throw Error(
@@ -254,7 +265,8 @@ Selection select(const NameChoice& choice, const Placement& source, const std::m
           {"'" + chosen[i - 1].before + "' and '" + chosen[i].before + "' both become '" + chosen[i].tensor.name + "'",
            "one name for each parameter",
            "",
-           {Advice::What::rename, choice.mapping ? "" : chosen[i].before.str()}});
+           {Advice::What::rename,
+            choice.mapping ? "" : to_rename(choice, chosen[i - 1].before.str(), chosen[i].before.str())}});
   selection.tensors.reserve(chosen.size());
   for (TensorChoice& each : chosen) {
     if (each.is_state) selection.states.insert(each.tensor.name);

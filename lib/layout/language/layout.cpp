@@ -182,8 +182,9 @@ Layout on_mesh(const Layout& layout, const std::map<std::string, std::uint64_t>&
         for (const auto& [other, count] : sizes) cards = checked_mul(cards, count, "a mesh");
         advice = {Advice::What::say_axes, layout.mesh.axes.front() + "=" + std::to_string(cards)};
       }
-      throw Error(Kind::usage, layout.origin,
-                  {"it has no axis \"" + name + "\"", "one of its axes: " + join(layout.mesh.axes), "", advice});
+      throw Error(
+          Kind::usage, "--to-mesh " + name + "=" + std::to_string(size),
+          {layout.origin + " has no axis \"" + name + "\"", "one of its axes: " + join(layout.mesh.axes), "", advice});
     }
     if (size == 0) throw Error(Kind::usage, origin, {"found size 0 for the axis \"" + name + "\"", "1 at least", ""});
     changed.mesh.shape[*axis] = size;

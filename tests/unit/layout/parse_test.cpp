@@ -213,7 +213,7 @@ TEST_CASE("a layout on another mesh") {
     FAIL("no error");
     return Kind::io;
   };
-  CHECK(kind_of(layout, {{"pp", 2}}, R"(a.json: it has no axis "pp", expected one of its axes: dp, tp)") ==
+  CHECK(kind_of(layout, {{"pp", 2}}, R"(--to-mesh pp=2: a.json has no axis "pp", expected one of its axes: dp, tp)") ==
         Kind::usage);
   CHECK(kind_of(layout, {{"dp", 0}}, "found size 0") == Kind::usage);
   CHECK(kind_of(layout, {{"dp", 1U << 20}}, "--to-mesh: /mesh/shape: found 8388608 cards") == Kind::layout);
