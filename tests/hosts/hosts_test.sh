@@ -42,7 +42,7 @@ expect "what it wrote" 0 "" diff -r b6 shared/step_1000_b6
 rm -r local.h1/step_1000 local.h2/step_1000
 mv local.h2/rank_3.h5 local.h2/aside && mkdir local.h2/rank_3.h5
 cp job.json local.h2/only_h2.json
-expect "a layout that process 0's host lacks" 2 "No such file or directory; process 0 reads it, on h1" \
+expect "a layout that process 0's host lacks" 2 "check its path; process 0 reads it, on h1" \
   on h1:1,h2:1 ckpt-reshard --from local/only_h2.json --to b6.json local -o b6_none
 expect "what is waited for, and by whom" 75 "never.done (on h1): not there after 0.1 s" \
   on h1:1,h2:1 ckpt-reshard --wait-for local/never.done --wait-timeout 0.1 "${from_local[@]:1}" -o b6_none
