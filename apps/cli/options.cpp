@@ -214,10 +214,9 @@ void declare_running(CommandLine& line, Verb verb, Options& to) {
   line.value("--memory", to.memory, "SIZE",
              "staging memory of each process, for example 512MiB (the default) or 4G, as Slurm writes it; environment "
              "variable: CKPT_MEMORY");
-  line.value(
-      "--threads", to.threads, "N",
-      "threads of each process; default: its share of the cores, and two more on each node for output past the page cache; "
-      "environment variable: CKPT_THREADS");
+  line.value("--threads", to.threads, "N",
+             "threads of each process; default: its share of the cores, and two more on each node for output past the "
+             "page cache; environment variable: CKPT_THREADS");
   line.value("--replicas", to.replicas, "trust|sample|full",
              "how far the cards' copies of one tensor are compared, and parameters that the layout says are equal; "
              "trust: files "
