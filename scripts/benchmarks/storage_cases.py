@@ -45,38 +45,51 @@ JOBS = {
 }
 
 
-def seconds_of(threads, work):
-    """How long `work` takes in this number of threads at once."""
+def seconds_of(threads, items, each):
+    """Seconds in which so many threads do `each(item, room)` with the items in turn. `room`: a block of each thread's own memory, in huge
+    pages. Raises the OSError of one that failed: what it left out took no time."""
+    left, lock, failed = list(reversed(items)), threading.Lock(), []
+
+    def work():
+        room = mmap.mmap(-1, 2 * BLOCK, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        room.madvise(mmap.MADV_HUGEPAGE)
+        view = memoryview(room)[:BLOCK]
+        try:
+            while True:
+                with lock:
+                    if not left:
+                        return
+                    item = left.pop()
+                each(item, view)
+        except OSError as problem:
+            failed.append(problem)
+
     workers = [threading.Thread(target=work) for _ in range(threads)]
     begin = time.monotonic()
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
+    if failed:
+        raise failed[0]
     return time.monotonic() - begin
 
 
-def read_all(files, threads):
+def open_all(stack, paths, flags):
+    """The files, which the stack closes."""
+    files = []
+    for path in paths:
+        files.append(os.open(path, flags))
+        stack.callback(os.close, files[-1])
+    return files
+
+
+def read_all(paths, threads):
     """Seconds of reading the files past the system's memory, in long pieces, by so many threads."""
-    pieces = [(path, at) for path in files for at in range(0, os.path.getsize(path), BLOCK)]
-    lock, opened = threading.Lock(), {path: os.open(path, os.O_RDONLY | os.O_DIRECT) for path in files}
-
-    def work():
-        room = mmap.mmap(-1, 2 * BLOCK, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        room.madvise(mmap.MADV_HUGEPAGE)
-        view = memoryview(room)[:BLOCK]
-        while True:
-            with lock:
-                if not pieces:
-                    return
-                path, at = pieces.pop()
-            os.preadv(opened[path], [view], at)
-
-    pieces.reverse()
-    seconds = seconds_of(threads, work)
-    for file in opened.values():
-        os.close(file)
-    return seconds
+    with contextlib.ExitStack() as stack:
+        files = open_all(stack, paths, os.O_RDONLY | os.O_DIRECT)
+        pieces = [(file, at) for file in files for at in range(0, os.fstat(file).st_size, BLOCK)]
+        return seconds_of(threads, pieces, lambda piece, room: os.preadv(piece[0], [room], piece[1]))
 
 
 def device_seconds(files):
@@ -120,64 +133,40 @@ def write_all(paths, sizes, threads, flag):
     data = mmap.mmap(-1, BLOCK)
     data.write(os.urandom(BLOCK))
     view = memoryview(data)
-    left, lock = list(zip(paths, sizes)), threading.Lock()
 
-    def work():
-        while True:
-            with lock:
-                if not left:
-                    return
-                path, size = left.pop()
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flag)
+    def write(item, _):
+        path, size = item
+        with contextlib.ExitStack() as stack:
+            file, = open_all(stack, [path], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flag)
             os.posix_fallocate(file, 0, size)
             for at in range(0, size, BLOCK):
                 os.pwrite(file, view[:min(BLOCK, (size - at) // PAGE * PAGE)], at)
             os.fsync(file)
-            os.close(file)
 
-    return seconds_of(threads, work)
+    return seconds_of(threads, list(zip(paths, sizes)), write)
 
 
-def copy_all(files, folder, threads):
+def copy_all(paths, folder, threads):
     """Seconds of copying the files past the system's memory in pieces of 2 MiB, until the copies are on the disk."""
-    piece = 2 << 20
-    opened = []
-    for path in files:
-        read, written = os.open(path, os.O_RDONLY | os.O_DIRECT), os.open(folder / path.name, os.O_WRONLY | os.O_CREAT | os.O_DIRECT)
-        os.posix_fallocate(written, 0, os.path.getsize(path))
-        opened.append((read, written, os.path.getsize(path)))
-    left, lock = [(read, written, at) for read, written, size in opened for at in range(0, size, piece)], threading.Lock()
-    left.reverse()
+    size = 2 << 20
 
-    def work():
-        room = mmap.mmap(-1, 2 * piece, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        room.madvise(mmap.MADV_HUGEPAGE)
-        view = memoryview(room)[:piece]
-        while True:
-            with lock:
-                if not left:
-                    return
-                read, written, at = left.pop()
-            found = os.preadv(read, [view], at)
-            os.pwrite(written, view[:-(-found // PAGE) * PAGE], at)
+    def copy(piece, room):
+        source, target, at = piece
+        found = os.preadv(source, [room[:size]], at)
+        os.pwrite(target, room[:-(-found // PAGE) * PAGE], at)
 
-    failed = []
-
-    def tried():
-        try:
-            work()
-        except OSError as problem:
-            failed.append(problem)
-
-    seconds = seconds_of(threads, tried)
-    begin = time.monotonic()
-    for read, written, _ in opened:
-        os.fsync(written)
-        os.close(read)
-        os.close(written)
-    if failed:
-        raise failed[0]
-    return seconds + time.monotonic() - begin
+    with contextlib.ExitStack() as stack:
+        sources = open_all(stack, paths, os.O_RDONLY | os.O_DIRECT)
+        targets = open_all(stack, [folder / path.name for path in paths], os.O_WRONLY | os.O_CREAT | os.O_DIRECT)
+        pieces = []
+        for source, target in zip(sources, targets):
+            os.posix_fallocate(target, 0, os.fstat(source).st_size)
+            pieces += [(source, target, at) for at in range(0, os.fstat(source).st_size, size)]
+        seconds = seconds_of(threads, pieces, copy)
+        begin = time.monotonic()
+        for target in targets:
+            os.fsync(target)
+        return seconds + time.monotonic() - begin
 
 
 def copying_seconds(folder, files):
