@@ -26,7 +26,7 @@ void declare_alone(CommandLine& line, bool& to);
 enum class Stream { output, error };
 int print_text(const std::string& program, const std::string& text, Stream to = Stream::output);
 
-/// Prints the error of a program that has not started its processes. Returns the exit status.
+/// Prints the error of a program that ends before it starts MPI. Returns the exit status.
 int print_refusal(const std::string& program, const Error& error);
 
 /// Runs `parse`, and keeps what it throws until all processes can agree on it; nothing if it throws nothing.

@@ -54,7 +54,7 @@ struct Advice {
   friend auto operator<=>(const Advice&, const Advice&) = default;
 };
 
-/// The advice to leave out these parameters. Where they are many, a pattern is to be found for them.
+/// Advises to leave out these parameters: a few by name; of many, `detail` keeps no name, and the user finds a pattern.
 Advice leaving_out(const std::vector<std::string>& names);
 
 }  // namespace ckpt

@@ -211,7 +211,7 @@ CheckpointProbe probe(const CheckpointPlace& place, SourceStore& store, Communic
   seen.layout = place.layout;
   seen.threads = place.threads;
   if (!seen.is_single_file) {
-    // What a directory means may be a file in it, which carries a manifest of its own.
+    // A directory may stand for one file in it, which carries a manifest of its own.
     if (!is_part && place.manifest && place.manifest->directory == place.path.string()) seen.manifest = place.manifest;
     if (!seen.layout && !is_part) {
       if (!seen.manifest) seen.manifest = read_carried(place.path, processes);

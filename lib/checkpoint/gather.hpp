@@ -38,10 +38,10 @@ struct GatherContext {
 };
 
 /// Performs a transfer from a dataset of a file. Long runs are read straight into `target`. Short runs that lie close
-/// together pass through `scratch`, in stretches of many runs. Scattered ones, and those of many small arrays, are
-/// copied from mapped windows where the file can be mapped; else they are read in stretches, too, as long as that costs
-/// less than one read for each. What is decoded in chunks is read one chunk after another if memory holds few of those
-/// that a row goes through. If asked to, sums the elements in the file's order.
+/// together pass through `scratch`, in stretches of many runs. Scattered runs, and those of many small arrays, come
+/// from mapped windows if the file can be mapped; else they pass through `scratch` too, as long as that costs less than
+/// a read for each. Data decoded in chunks is read chunk after chunk if memory holds few of the chunks that a row
+/// crosses. `summing`: sums the elements in the file's order.
 GatherResult gather(SourceFile& file, std::size_t dataset, const Transfer& transfer, const Summing* summing,
                     std::byte* target, std::span<std::byte> scratch, const GatherContext& context);
 

@@ -71,8 +71,11 @@ SourceReader::SourceReader(const Checkpoint& checkpoint, const Placement& placem
 }
 
 std::optional<std::size_t> SourceReader::dataset(Position card, ArrayId array) const {
-  const Schema* const schema = checkpoint_.file(where_.file(card, array)).schema.get();
-  const std::uint32_t found = known_.at(schema).datasets[array];
+  return dataset_in(known_.at(checkpoint_.file(where_.file(card, array)).schema.get()), array);
+}
+
+std::optional<std::size_t> SourceReader::dataset_in(const Known& known, ArrayId array) {
+  const std::uint32_t found = known.datasets[array];
   if (found == absent) return std::nullopt;
   return found;
 }
@@ -85,11 +88,13 @@ StoredSample SourceReader::sample(Position card, ArrayId array) {
 GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std::span<std::byte> scratch,
                                 std::optional<KeySets> sums, StoredSums* stored) {
   check_interrupt();
-  const auto index = dataset(transfer.card, transfer.array);
+  const FileNumber number = where_.file(transfer.card, transfer.array);
+  const Schema& schema = *checkpoint_.file(number).schema;
+  const Known& known = known_.at(&schema);
+  const auto index = dataset_in(known, transfer.array);
   if (!index)
     throw Error(Kind::input, checkpoint_.place(transfer.card, placement_.arrays()[transfer.array].name),
                 {"a dataset that the layout needs is absent", "", "this is a defect of the program"});
-  const FileNumber number = where_.file(transfer.card, transfer.array);
   std::optional<Summing> summing;
   if (sums)
     summing = transfer.place.is_linked
@@ -100,9 +105,8 @@ GatherResult SourceReader::read(const Transfer& transfer, std::byte* target, std
     if (const auto made = averages->read(number, *index, transfer, target, how)) return *made;
   const auto file = files_.get(number);
   GatherContext context{*windows_, {files_.blocks(), number}, stored};
-  const Schema& schema = *checkpoint_.file(number).schema;
   // Files take turns: a window that is unmapped before the next run costs more than reading.
-  context.has_small_arrays = data_bytes_ <= windows_->budget() && known_.at(&schema).has_small_arrays;
+  context.has_small_arrays = data_bytes_ <= windows_->budget() && known.has_small_arrays;
   const StoredArray& array = (*schema.arrays)[*index];
   if (const Dataset& decoded = schema.datasets[*index]; decoded.chunk_bytes > 0 && decoded.chunk &&
                                                         store_.chunks() != nullptr &&

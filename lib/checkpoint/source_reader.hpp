@@ -86,6 +86,8 @@ class SourceReader {
     bool has_small_arrays = false;
   };
 
+  static std::optional<std::size_t> dataset_in(const Known& known, ArrayId array);
+
   const Checkpoint& checkpoint_;
   const Placement& placement_;
   SourceStore& store_;

@@ -17,7 +17,7 @@ constexpr const char* sharding_attribute = "DCP_SHARDING_INFO";
 
 constexpr const char* version_attribute = "DCP_VERSION";
 
-/// Where a piece begins, and the whole tensor's shape if the file states it.
+/// The first element's index in the whole tensor, and the tensor's shape if the file states it.
 struct PieceOrigin {
   Shape offsets;
   std::optional<Shape> global_shape;

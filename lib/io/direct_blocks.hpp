@@ -65,8 +65,8 @@ class DirectBlocks {
   /// With less memory than this, prefetching is not worth its threads.
   static constexpr std::uint64_t least_memory = 16ULL << 20;
 
-  /// `files`: the number of files that are read at the same time. Uses as many blocks as speed these up, and more only
-  /// if more are held at once. Throws io if there is no memory or no thread.
+  /// `files`: the number of files read at the same time. Uses as many blocks as speed these up, and more only if
+  /// callers hold more at once. Throws io if the system refuses the memory or a thread.
   DirectBlocks(std::uint64_t memory_bytes, std::uint64_t files, Read read);
   ~DirectBlocks();
   DirectBlocks(const DirectBlocks&) = delete;

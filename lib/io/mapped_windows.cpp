@@ -25,7 +25,7 @@ constexpr std::uint64_t block_bytes = 2ULL << 20;  // as much as the kernel may 
 constexpr std::uint64_t most_windows = 4096;       // a system allows 65,530 mappings
 constexpr std::uint64_t share_of_addresses = 4;    // if addresses are limited, most are for other uses
 
-/// What the signal handler has to know about the copy that this thread is doing.
+/// The window that this thread copies from, for the signal handler.
 struct GuardedCopy {
   std::byte* address = nullptr;
   std::uint64_t bytes = 0;

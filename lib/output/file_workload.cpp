@@ -10,7 +10,7 @@ namespace ckpt {
 
 namespace {
 
-/// Of a usual chunk of 2 MiB in more transfers than these, few are long enough to be cloned.
+/// A usual chunk of 2 MiB in more transfers than these has few that are long enough to be cloned.
 constexpr std::size_t most_transfers = 32;
 
 }  // namespace

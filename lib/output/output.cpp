@@ -267,7 +267,7 @@ void Output::publish() {
   lock_->release();
 }
 
-/// Files that others have put beside the old output since then stay there: the new output has not taken them over.
+/// Leaves in place what others have put beside the old output meanwhile: the new output does not contain it.
 void Output::leave_newcomers(ExistingOutput& old) const {
   for (const fs::path& name : old.kept)
     if (!kept_.contains(name)) old.foreign.push_back(name.string());

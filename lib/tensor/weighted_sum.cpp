@@ -241,7 +241,7 @@ struct LongSums {
   }
 }
 
-/// What is done with numbers of one format.
+/// The operations on numbers of one format.
 struct TermSteps {
   double (*add)(const std::byte*, double, bool, double*, std::uint64_t);
   double (*least)(const std::byte*, std::uint64_t);

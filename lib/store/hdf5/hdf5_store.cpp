@@ -156,7 +156,8 @@ class Hdf5Store final : public Store {
     return files > files_ ? files - files_ - 1 : 0;
   }
 
-  /// Throws input if there is no memory for `values`. `wanted`: with those that were refused. Under reading_.
+  /// Throws input if `values` bytes exceed the limit. `wanted`: includes values refused earlier. The caller holds
+  /// reading_.
   void keep(std::uint64_t values, std::uint64_t wanted) {
     wanted_ += wanted;
     if (values > most_values_ - values_) throw hdf5::too_many_values(most_values_, wanted_);

@@ -119,7 +119,7 @@ class Layer {
   void add_segment(std::string bytes) {
     const std::uint64_t size = bytes.size();
     made_.room.metadata += sum_of(std::as_bytes(std::span(bytes)), end_);
-    // After an array without data there is no gap.
+    // Text that follows an array without data continues the segment before it.
     if (!made_.segments.empty() && made_.segments.back().offset + made_.segments.back().bytes.size() == end_)
       made_.segments.back().bytes += bytes;
     else
